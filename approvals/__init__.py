@@ -1,0 +1,1 @@
+"""Approvals waits for people: gates, requests, votes."""

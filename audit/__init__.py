@@ -1,0 +1,1 @@
+"""Audit remembers: events, decision records, proofs, exports."""

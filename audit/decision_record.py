@@ -1,0 +1,220 @@
+"""The canonical DecisionRecord: its bytes, its hash, the columns read back from it (pure; E1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from audit.event_record import record_hash
+from contextos.core.canonical import canonicalise
+from contextos.core.clock import format_time, parse_time
+from contextos.core.envelopes import PrincipalKind, PrincipalRef
+
+RECORD_VERSION = "contextos.decision_record.v1"
+
+
+class DecisionStatus(StrEnum):
+    """Where a decision stands with this row."""
+
+    PROPOSED = "PROPOSED"
+    DEFERRED = "DEFERRED"
+    ESCALATED = "ESCALATED"
+    APPROVED = "APPROVED"
+    EXECUTED = "EXECUTED"
+    FAILED = "FAILED"
+    REJECTED = "REJECTED"
+    EXPIRED = "EXPIRED"
+    CANCELLED = "CANCELLED"
+    UNKNOWN = "UNKNOWN"
+
+
+OUTCOMES: Mapping[DecisionStatus, str] = MappingProxyType(
+    {
+        DecisionStatus.PROPOSED: "pending",
+        DecisionStatus.DEFERRED: "pending",
+        DecisionStatus.ESCALATED: "pending",
+        DecisionStatus.APPROVED: "allowed",
+        DecisionStatus.EXECUTED: "executed",
+        DecisionStatus.FAILED: "failed",
+        DecisionStatus.REJECTED: "denied",
+        DecisionStatus.EXPIRED: "denied",
+        DecisionStatus.CANCELLED: "denied",
+        DecisionStatus.UNKNOWN: "unknown",
+    }
+)
+# UNKNOWN is not among them: reconciliation appends the terminal row.
+TERMINAL = frozenset(
+    {
+        DecisionStatus.EXECUTED,
+        DecisionStatus.FAILED,
+        DecisionStatus.REJECTED,
+        DecisionStatus.EXPIRED,
+        DecisionStatus.CANCELLED,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapabilityFacts:
+    """What was asked for and how far it may go."""
+
+    id: str
+    cls: str | None = None
+    mode_requested: str | None = None
+    mode_effective: str | None = None
+    mode_highest: str | None = None
+
+    def as_record(self) -> dict[str, Any]:
+        """The members that stand in a record."""
+        return {
+            "id": self.id,
+            "class": self.cls,
+            "mode_requested": self.mode_requested,
+            "mode_effective": self.mode_effective,
+            "mode_highest": self.mode_highest,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineageFacts:
+    """Exactly which versions of everything took part."""
+
+    adapter_id: str | None = None
+    adapter_version: str | None = None
+    manifest_hash: str | None = None
+    pack_ref: str | None = None
+    pack_hash: str | None = None
+    policy_bundles: Sequence[Mapping[str, Any]] = ()
+    skill_ref: str | None = None
+    protocol: str | None = None
+    protocol_version: str | None = None
+    server: Mapping[str, Any] | None = None
+    runtime_build: str | None = None
+
+    def as_record(self) -> dict[str, Any]:
+        """The members that stand in a record."""
+        return {
+            "adapter_id": self.adapter_id,
+            "adapter_version": self.adapter_version,
+            "manifest_hash": self.manifest_hash,
+            "pack_ref": self.pack_ref,
+            "pack_hash": self.pack_hash,
+            "policy_bundles": [dict(bundle) for bundle in self.policy_bundles],
+            "skill_ref": self.skill_ref,
+            "protocol": self.protocol,
+            "protocol_version": self.protocol_version,
+            "server": None if self.server is None else dict(self.server),
+            "runtime_build": self.runtime_build,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionFacts:
+    """Everything one row says. Values that could be personal are commitments, never the values."""
+
+    decision_id: str
+    seq: int
+    tenant_id: str
+    status: DecisionStatus
+    principal_chain: tuple[PrincipalRef, ...]
+    capability: CapabilityFacts
+    created_at: datetime
+    lineage: LineageFacts = field(default_factory=LineageFacts)
+    run_id: str | None = None
+    trace_id: str | None = None
+    span_id: str | None = None
+    session_id: str | None = None
+    intent: str | None = None
+    decision_key: str | None = None
+    policy_decision: Mapping[str, Any] | None = None
+    approvals: Sequence[Mapping[str, Any]] = ()
+    evidence_refs: Sequence[str] = ()
+    controls_active: Sequence[str] = ()
+    args_commitment: str | None = None
+    idempotency: Mapping[str, Any] | None = None
+    credentials: Mapping[str, Any] | None = None
+    egress: Mapping[str, Any] | None = None
+    plan: Mapping[str, Any] | None = None
+    tool_call_hash: str | None = None
+    tool_result_hash: str | None = None
+    error: Mapping[str, Any] | None = None
+    attempts: int = 0
+    cost_cents: int | None = None
+    scorecard: Mapping[str, Any] | None = None
+    redactions: Sequence[str] = ()
+    repeat_count: int = 1
+
+
+def canonical_text(facts: DecisionFacts) -> str:
+    """The one text that is stored, hashed and proved. Every member is always there."""
+    record = {
+        "record_version": RECORD_VERSION,
+        "decision_id": facts.decision_id,
+        "seq": facts.seq,
+        "tenant_id": facts.tenant_id,
+        "run_id": facts.run_id,
+        "trace_id": facts.trace_id,
+        "span_id": facts.span_id,
+        "session_id": facts.session_id,
+        "intent": facts.intent,
+        "decision_key": facts.decision_key,
+        "status": facts.status.value,
+        "outcome": OUTCOMES[facts.status],
+        "principal_chain": [principal.as_dict() for principal in facts.principal_chain],
+        "capability": facts.capability.as_record(),
+        "lineage": facts.lineage.as_record(),
+        "policy_decision": _copied(facts.policy_decision),
+        "approvals": [dict(approval) for approval in facts.approvals],
+        "evidence_refs": list(facts.evidence_refs),
+        "controls_active": sorted(facts.controls_active),
+        "args_commitment": facts.args_commitment,
+        "idempotency": _copied(facts.idempotency),
+        "credentials": _copied(facts.credentials),
+        "egress": _copied(facts.egress),
+        "plan": _copied(facts.plan),
+        "tool_call_hash": facts.tool_call_hash,
+        "tool_result_hash": facts.tool_result_hash,
+        "error": _copied(facts.error),
+        "attempts": facts.attempts,
+        "cost_cents": facts.cost_cents,
+        "scorecard": _copied(facts.scorecard),
+        "redactions": sorted(facts.redactions),
+        "repeat_count": facts.repeat_count,
+        "created_at": format_time(facts.created_at),
+    }
+    return canonicalise(record | {"record_hash": record_hash(record)}).decode("utf-8")
+
+
+def _copied(value: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if value is None else dict(value)
+
+
+def derived_columns(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns that repeat parts of the record, so that it can be searched."""
+    capability, lineage = record["capability"], record["lineage"]
+    chain = record["principal_chain"]
+    return {
+        "decision_id": record["decision_id"],
+        "seq": record["seq"],
+        "tenant_id": record["tenant_id"],
+        "run_id": record["run_id"] or "",
+        "trace_id": record["trace_id"] or "",
+        "intent": record["intent"] or "",
+        "status": record["status"],
+        "outcome": record["outcome"],
+        "capability_id": capability["id"],
+        "mode_effective": capability["mode_effective"] or "",
+        "adapter_id": lineage["adapter_id"] or "",
+        "agent_id": _principal(chain, PrincipalKind.AGENT),
+        "user_id": _principal(chain, PrincipalKind.USER),
+        "created_at": parse_time(record["created_at"]),
+    }
+
+
+def _principal(chain: Sequence[Mapping[str, Any]], kind: PrincipalKind) -> str:
+    """The outermost principal of a kind: on whose behalf, not through whom."""
+    return next((str(link["id"]) for link in chain if link["kind"] == kind.value), "")

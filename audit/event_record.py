@@ -1,0 +1,76 @@
+"""The canonical record of an event: how it is built, and how it is read back and checked (pure)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from contextos.core.canonical import canonicalise, digest
+from contextos.core.clock import format_time, parse_time
+from contextos.core.events import Actor
+from contextos.core.redaction import redact
+
+RECORD_VERSION = "contextos.audit_event.v1"
+_LEAF_PREFIX = b"\x00"  # RFC 6962: a leaf can't be mistaken for an inner node
+
+
+@dataclass(frozen=True, slots=True)
+class EventFacts:
+    """What happened, before it is written down."""
+
+    event_id: str
+    tenant_id: str
+    action: str
+    actor: Actor
+    subject_kind: str
+    subject_id: str
+    created_at: datetime
+    reason: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    trace_id: str | None = None
+
+
+def canonical_text(facts: EventFacts) -> str:
+    """The one text that is stored, hashed and proved; secrets are gone and their places named."""
+    shown = redact({"reason": facts.reason, "data": dict(facts.data)})
+    record = {
+        "record_version": RECORD_VERSION,
+        "event_id": facts.event_id,
+        "tenant_id": facts.tenant_id,
+        "action": facts.action,
+        "actor": facts.actor.as_record(),
+        "subject": {"kind": facts.subject_kind, "id": facts.subject_id},
+        "reason": shown.value["reason"],
+        "data": shown.value["data"],
+        "redactions": sorted(shown.removed),
+        "trace_id": facts.trace_id,
+        "created_at": format_time(facts.created_at),
+    }
+    return canonicalise(record | {"record_hash": record_hash(record)}).decode("utf-8")
+
+
+def record_hash(record: Mapping[str, Any]) -> str:
+    """`sha256:<hex>` over the canonical record without its own hash."""
+    return digest({name: value for name, value in record.items() if name != "record_hash"})
+
+
+def leaf_hash(text: str) -> bytes:
+    """SHA-256(0x00 || text), the leaf of the Merkle log."""
+    return hashlib.sha256(_LEAF_PREFIX + text.encode("utf-8")).digest()
+
+
+def derived_columns(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns that repeat parts of the record, so that it can be searched."""
+    return {
+        "event_id": record["event_id"],
+        "tenant_id": record["tenant_id"],
+        "action": record["action"],
+        "actor_kind": record["actor"]["kind"],
+        "actor_id": record["actor"]["id"],
+        "subject_kind": record["subject"]["kind"],
+        "subject_id": record["subject"]["id"],
+        "created_at": parse_time(record["created_at"]),
+    }

@@ -1,0 +1,69 @@
+"""The one encrypted store of values; everything else refers to them by salted commitment."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from audit.models import Payload
+from audit.one_statement import Insert
+from contextos.core import strict_json
+from contextos.core.canonical import canonicalise
+from contextos.core.clock import utcnow
+from contextos.core.errors import coded_error
+from contextos.core.ids import new_id
+from contextos.identity.field_encryption import decrypt_field, encrypt_field
+
+SALT_BYTES = 32  # low-entropy values such as amounts can't be guessed from their commitment
+MAX_BYTES = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SealedPayload:
+    """A value ready to be stored: what records may say of it, and the row that keeps it."""
+
+    payload_id: str
+    commitment: str
+    write: Insert
+
+
+def commitment_to(salt: bytes, content: bytes) -> str:
+    """`sha256:<hex>` over the salt and the canonical value."""
+    return "sha256:" + hashlib.sha256(salt + content).hexdigest()
+
+
+def seal_payload(*, tenant_id: str, value: Any, name: str = "payload") -> SealedPayload:
+    """Commit to a value and encrypt it; the caller writes the row with what refers to it."""
+    salt, content = secrets.token_bytes(SALT_BYTES), canonicalise(value)
+    payload_id = new_id("pay")
+    commitment = commitment_to(salt, content)
+    row = {
+        "payload_id": payload_id,
+        "tenant_id": tenant_id,
+        "commitment": commitment,
+        "sealed": encrypt_field(salt + content, context=_context(tenant_id, payload_id)),
+        "created_at": utcnow(),
+    }
+    return SealedPayload(
+        payload_id, commitment, Insert(name=name, table=Payload._meta.db_table, values=row)
+    )
+
+
+def open_payload(*, tenant_id: str, payload_id: str) -> Any:
+    """The value behind a commitment, checked against it; erased values stay erased."""
+    row = Payload.objects.filter(tenant_id=tenant_id, payload_id=payload_id).first()
+    if row is None:
+        raise coded_error("payload.missing", data={"payload_id": payload_id})
+    if row.sealed is None:
+        raise coded_error("payload.erased", data={"payload_id": payload_id})
+    opened = decrypt_field(bytes(row.sealed), context=_context(tenant_id, payload_id))
+    salt, content = opened[:SALT_BYTES], opened[SALT_BYTES:]
+    if commitment_to(salt, content) != row.commitment:
+        raise coded_error("artefact.tampered", data={"payload_id": payload_id})
+    return strict_json.loads(content, max_bytes=MAX_BYTES)
+
+
+def _context(tenant_id: str, payload_id: str) -> str:
+    return f"audit.payload:{tenant_id}:{payload_id}"

@@ -1,0 +1,47 @@
+"""The Celery application: tasks carry ids only, the database rows are the jobs."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from celery import Celery, signals
+
+from contextos.env import settings_module
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", settings_module())
+
+app = Celery("contextos")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+
+
+@signals.setup_logging.connect
+def keep_our_log(**_: Any) -> None:
+    """Being connected is enough: Celery then leaves the logging of contextos.logs alone."""
+
+
+@signals.celeryd_init.connect
+@signals.beat_init.connect
+def refuse_unsafe_start(**_: Any) -> None:
+    """Worker and beat run no checks and would try a default broker; refuse both with one line."""
+    from contextos.startup import prepare_process, refuse_without_broker
+
+    prepare_process()
+    refuse_without_broker()
+
+
+@signals.worker_process_init.connect
+def begin_telemetry(**_: Any) -> None:
+    """Exporter threads don't survive a fork, so each pool process starts its own."""
+    from contextos import telemetry
+
+    telemetry.start()
+
+
+@signals.worker_process_shutdown.connect
+def end_telemetry(**_: Any) -> None:
+    """Send what is still waiting."""
+    from contextos import telemetry
+
+    telemetry.shutdown()

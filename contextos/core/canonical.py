@@ -1,0 +1,81 @@
+"""Canonical JSON (RFC 8785) and the digests taken over it."""
+
+import hashlib
+import math
+import re
+
+import rfc8785
+
+from contextos.core.errors import ContextOSError, coded_error
+from contextos.core.json_pointer import walk
+from contextos.core.strict_json import refuse_unstorable
+
+MAX_SAFE_INTEGER = 2**53 - 1
+# RFC 8785 writes whole doubles below this without an exponent, so they read back as integers.
+_WRITTEN_AS_INTEGER_BELOW = 1e21
+_PERHAPS_A_LARGE_INTEGER = re.compile(rb"[0-9]{16}")
+
+
+def canonicalise(value: object) -> bytes:
+    """The canonical bytes of a JSON value: equal values give equal bytes, everywhere."""
+    try:
+        # The library states its argument as a recursive union that `object` can't meet.
+        encoded = rfc8785.dumps(value)  # type: ignore[arg-type]
+    except RecursionError:
+        message = "The value is nested too deeply to be hashed."
+        raise coded_error("json.too_deep", message=message) from None
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError):
+        raise _explain(value) from None
+    _refuse_what_would_not_read_back(value, encoded)
+    return encoded
+
+
+def digest(value: object) -> str:
+    """`sha256:<hex>` over the canonical bytes of a value."""
+    return digest_bytes(canonicalise(value))
+
+
+def digest_bytes(data: bytes) -> str:
+    """`sha256:<hex>` over bytes as they are."""
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def _refuse_what_would_not_read_back(value: object, encoded: bytes) -> None:
+    # The stored text is the truth and is hashed again by verifiers: U+0000 can't be stored, and
+    # 1e16 is written as an integer that no reader may take. The bytes say if a look is needed.
+    if b"\\u0000" in encoded:
+        refuse_unstorable(value)
+    if _PERHAPS_A_LARGE_INTEGER.search(encoded):
+        for pointer, item in walk(value):
+            if isinstance(item, int | float) and _is_unsafe_integer(item):
+                raise coded_error("json.integer_too_large", data={"pointer": pointer})
+
+
+def _is_unsafe_integer(number: int | float) -> bool:
+    if isinstance(number, float) and abs(number) >= _WRITTEN_AS_INTEGER_BELOW:
+        return False
+    return abs(number) > MAX_SAFE_INTEGER
+
+
+def _explain(value: object) -> ContextOSError:
+    refuse_unstorable(value)
+    for pointer, item in walk(value):
+        complaint = _complaint(item)
+        if complaint:
+            code, message = complaint
+            return coded_error(code, message=message, data={"pointer": pointer})
+    return coded_error("json.unstorable", message="Object keys must be strings.")
+
+
+def _complaint(item: object) -> tuple[str, str] | None:
+    if isinstance(item, float) and not math.isfinite(item):
+        return "json.unstorable", "NaN and infinity are not JSON numbers."
+    if isinstance(item, int | float) and _is_unsafe_integer(item):
+        return "json.integer_too_large", "An integer lies beyond 2^53."
+    if not _is_json_type(item):
+        return "json.unstorable", f"A {type(item).__name__} has no JSON form."
+    return None
+
+
+def _is_json_type(item: object) -> bool:
+    return item is None or isinstance(item, bool | int | float | str | list | tuple | dict)

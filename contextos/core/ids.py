@@ -1,0 +1,157 @@
+"""Prefixed ids that sort by time and that nobody can guess.
+
+An id is `<prefix>_` and 26 Crockford characters: 130 bits, of which 42 count milliseconds since
+2020 and 88 are random. Within one millisecond a process adds a random step of 80 bits to its
+last id instead of one, so that ids stay ordered and yet knowing one tells nothing of the next.
+"""
+
+import os
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+
+from contextos.core.errors import coded_error
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_VALUE_OF = MappingProxyType({letter: value for value, letter in enumerate(_ALPHABET)})
+_LENGTH = 26
+_TIME_BITS = 42
+_RANDOM_BITS = 88
+_FRESH_BITS = 86  # leaves room above for the steps taken within the same millisecond
+_STEP_BITS = 80
+_EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
+_EPOCH_MS = int(_EPOCH.timestamp() * 1000)
+_SHAPE = re.compile(rf"(?P<prefix>[a-z]+)_(?P<body>[{_ALPHABET}]{{{_LENGTH}}})")
+
+PREFIXES: Mapping[str, str] = MappingProxyType(
+    {
+        "adv": "adapter version",
+        "agt": "agent",
+        "apr": "approval request",
+        "art": "stored artefact",
+        "aud": "audit event",
+        "bun": "policy bundle version",
+        "cred": "brokered credential",
+        "dec": "decision",
+        "dlg": "delegation of votes",
+        "elc": "elicitation",
+        "env": "environment",
+        "ev": "evidence",
+        "exp": "export",
+        "gate": "approval gate version",
+        "iss": "trusted issuer",
+        "kill": "kill switch",
+        "mem": "membership",
+        "pack": "context pack version",
+        "pay": "encrypted payload",
+        "plan": "plan",
+        "pol": "policy decision",
+        "qua": "quarantine of a capability",
+        "rec": "decision record row",
+        "req": "HTTP request",
+        "rpl": "replay packet",
+        "run": "run",
+        "ses": "session",
+        "skl": "skill version",
+        "smp": "sampling request",
+        "task": "long-running task",
+        "tenant": "tenant",
+        "tok": "issued token",
+        "tool": "tool call",
+        "user": "user",
+        "vote": "vote",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedId:
+    """What an id says about itself."""
+
+    prefix: str
+    created_at: datetime
+
+
+def _wall_clock_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class IdSource:
+    """Hands out ever larger 130-bit numbers; safe under threads and after a fork."""
+
+    def __init__(self, clock_ms: Callable[[], int] = _wall_clock_ms) -> None:
+        self._clock_ms = clock_ms
+        self._lock = threading.Lock()
+        self._millisecond = 0
+        self._random = 0
+
+    def next_number(self) -> int:
+        """The next number: larger than every earlier one of this source."""
+        with self._lock:
+            self._advance(max(0, self._clock_ms() - _EPOCH_MS))
+            return self._millisecond << _RANDOM_BITS | self._random
+
+    def _advance(self, now: int) -> None:
+        # A clock that stands still or runs backwards must not break the order.
+        if now > self._millisecond:
+            self._start(now)
+            return
+        self._random += 1 + secrets.randbits(_STEP_BITS)
+        if self._random >> _RANDOM_BITS:
+            self._start(self._millisecond + 1)
+
+    def _start(self, millisecond: int) -> None:
+        self._millisecond = millisecond
+        self._random = secrets.randbits(_FRESH_BITS)
+
+    def forget_lock(self) -> None:
+        """Drop a lock that another thread may have held while this process was forked off."""
+        self._lock = threading.Lock()
+
+
+_source = IdSource()
+os.register_at_fork(after_in_child=_source.forget_lock)
+
+
+def new_id(prefix: str, *, source: IdSource = _source) -> str:
+    """A new id such as `run_01j...`; the prefix must stand in the table."""
+    if prefix not in PREFIXES:
+        raise LookupError(f"id prefix {prefix!r} is not in contextos.core.ids.PREFIXES")
+    return f"{prefix}_{_encode(source.next_number())}"
+
+
+def is_id(text: str, prefix: str | None = None) -> bool:
+    """Whether text is an id of ours, of the given kind if one is named."""
+    match = _SHAPE.fullmatch(text)
+    if not match or match["prefix"] not in PREFIXES:
+        return False
+    return prefix is None or match["prefix"] == prefix
+
+
+def parse_id(text: str, prefix: str | None = None) -> ParsedId:
+    """Prefix and time of an id, or a coded error."""
+    if not is_id(text, prefix):
+        raise coded_error("id.malformed", data={"expected": prefix} if prefix else None)
+    found, _, body = text.partition("_")
+    milliseconds = _decode(body) >> _RANDOM_BITS
+    return ParsedId(prefix=found, created_at=_EPOCH + timedelta(milliseconds=milliseconds))
+
+
+def _encode(number: int) -> str:
+    letters = []
+    for _ in range(_LENGTH):
+        letters.append(_ALPHABET[number & 31])
+        number >>= 5
+    return "".join(reversed(letters))
+
+
+def _decode(body: str) -> int:
+    number = 0
+    for letter in body:
+        number = number << 5 | _VALUE_OF[letter]
+    return number

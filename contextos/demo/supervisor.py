@@ -1,0 +1,102 @@
+"""Starts the demo's processes, notices when one dies, stops them all cleanly."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from contextos.env import PROJECT_ROOT
+
+GRACE_SECONDS = 15
+_SET_PARENT_DEATH_SIGNAL = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSpec:
+    """A named child: what to run, in the words after `python manage.py`."""
+
+    name: str
+    arguments: Sequence[str]
+
+
+def port_is_free(port: int, host: str = "127.0.0.1") -> bool:
+    """True when nothing listens there; a port in TIME_WAIT counts as free."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+class Supervisor:
+    """Owns the demo's children from start to stop."""
+
+    def __init__(self, specs: Sequence[ProcessSpec], environment: Mapping[str, str]) -> None:
+        self._specs = specs
+        self._environment = dict(environment)
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self.stopping = threading.Event()
+
+    def start(self) -> None:
+        """Start every child; they end with us even if we are killed."""
+        for spec in self._specs:
+            self._children[spec.name] = subprocess.Popen(  # noqa: S603  our own manage.py
+                [sys.executable, str(PROJECT_ROOT / "manage.py"), *spec.arguments],
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C reaches us alone; we stop them in order
+                preexec_fn=_die_with_parent,  # noqa: PLW1509  no threads run yet at this point
+            )
+
+    def stop_on_signals(self) -> None:
+        """SIGINT and SIGTERM ask for an orderly stop."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: self.stopping.set())
+
+    def first_dead(self) -> tuple[str, int] | None:
+        """The name and exit code of a child that ended by itself."""
+        for name, child in self._children.items():
+            code = child.poll()
+            if code is not None:
+                return name, code
+        return None
+
+    def wait(self) -> tuple[str, int] | None:
+        """Block until somebody asks to stop (None) or a child dies (its name and code)."""
+        while not self.stopping.wait(timeout=0.3):
+            dead = self.first_dead()
+            if dead:
+                return dead
+        return None
+
+    def stop(self) -> None:
+        """Ask every child to finish, last started first; insist after the grace period."""
+        for child in reversed(self._children.values()):
+            with contextlib.suppress(ProcessLookupError):
+                child.terminate()
+        until = time.monotonic() + GRACE_SECONDS
+        for child in self._children.values():
+            try:
+                child.wait(timeout=max(0.1, until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+        self._children.clear()
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
+        if os.getppid() == 1:
+            os._exit(1)

@@ -1,0 +1,303 @@
+"""Reads the process environment once, typed and fail-fast; `NAME_FILE` may hold a secret."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+PRODUCTION_LIKE = ("production", "staging")
+ENVIRONMENTS = ("production", "staging", "development", "workstation")
+PROJECT_ROOT = Path(__file__).resolve().parent.parent
+
+
+class EnvironmentProblem(Exception):  # noqa: N818  read as a sentence in one place
+    """One or more variables can't be used; `lines` explains each in one sentence."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        super().__init__("; ".join(lines))
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One documented variable: `parse` turns its text into a value or raises ValueError."""
+
+    name: str
+    parse: Callable[[str], object]
+    default: object
+    doc: str
+    secret: bool = False
+
+
+def _text(raw: str) -> str:
+    return raw
+
+
+def _boolean(raw: str) -> bool:
+    words = {"1": True, "true": True, "yes": True, "on": True}
+    words |= {"0": False, "false": False, "no": False, "off": False}
+    if raw.lower() not in words:
+        raise ValueError("expected true or false")
+    return words[raw.lower()]
+
+
+def _words(raw: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in raw.split(",") if word.strip())
+
+
+def _path(raw: str) -> Path:
+    return Path(raw).expanduser().resolve()
+
+
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def parse(raw: str) -> str:
+        if raw not in choices:
+            raise ValueError(f"expected one of {', '.join(choices)}")
+        return raw
+
+    return parse
+
+
+def _whole_number(raw: str) -> int:
+    if not raw.isascii() or not raw.isdigit():
+        raise ValueError("expected a whole number")
+    return int(raw)
+
+
+def _url(*schemes: str) -> Callable[[str], str]:
+    def parse(raw: str) -> str:
+        parts = urlsplit(raw)
+        if parts.scheme not in schemes:
+            raise ValueError(
+                f"expected a URL starting with {' or '.join(s + '://' for s in schemes)}"
+            )
+        if parts.scheme != "sqlite" and not parts.hostname and not raw.startswith("postgresql:///"):
+            raise ValueError("the URL names no host")
+        _ = parts.port  # raises ValueError on a port that is no number
+        return raw
+
+    return parse
+
+
+VARIABLES: tuple[Variable, ...] = (
+    Variable(
+        "CONTEXTOS_ENV",
+        _one_of(*ENVIRONMENTS),
+        "development",
+        "Where this process runs. `production` and `staging` switch on the strict start-up checks.",
+    ),
+    Variable(
+        "DATABASE_URL",
+        _url("postgresql", "postgres", "sqlite"),
+        None,
+        "PostgreSQL in production. Absent: SQLite in the data directory, for trying out only.",
+        secret=True,
+    ),
+    Variable(
+        "REDIS_URL",
+        _url("redis", "rediss", "unix"),
+        None,
+        "Celery's broker and the rate-limit store. Absent: the embedded worker, no broker.",
+        secret=True,
+    ),
+    Variable(
+        "CONTEXTOS_SECRET_KEY",
+        _text,
+        None,
+        "Signs sessions and CSRF tokens; at least 32 bytes. Required in production.",
+        secret=True,
+    ),
+    Variable(
+        "CONTEXTOS_FIELD_KEYS",
+        _words,
+        None,
+        "Comma-separated keys for encrypted columns: the first encrypts, all decrypt.",
+        secret=True,
+    ),
+    Variable(
+        "CONTEXTOS_KEYS_DIR",
+        _path,
+        None,
+        "Folder of signing keys, one per purpose. Absent: `keys` in the data directory.",
+    ),
+    Variable(
+        "CONTEXTOS_DATA_DIR",
+        _path,
+        PROJECT_ROOT / ".demo",
+        "Folder for the embedded database and generated keys.",
+    ),
+    Variable(
+        "CONTEXTOS_PUBLIC_URL",
+        _url("http", "https"),
+        "http://127.0.0.1:8000",
+        "The address people and agents use; https in production.",
+    ),
+    Variable(
+        "CONTEXTOS_ALLOWED_HOSTS",
+        _words,
+        ("127.0.0.1", "localhost", "[::1]"),
+        "Host names this service answers to, comma separated.",
+    ),
+    Variable(
+        "CONTEXTOS_TRUST_PROXY",
+        _boolean,
+        default=False,
+        doc="Trust `X-Forwarded-Proto` and `X-Forwarded-For` from the proxy in front.",
+    ),
+    Variable(
+        "CONTEXTOS_EGRESS_PROXY",
+        _url("http", "https"),
+        None,
+        "Outbound proxy for every call the gateway makes.",
+        secret=True,
+    ),
+    Variable(
+        "CONTEXTOS_LOG_LEVEL",
+        _one_of("DEBUG", "INFO", "WARNING", "ERROR"),
+        "INFO",
+        "Log level.",
+    ),
+    Variable(
+        "CONTEXTOS_LOG_FORMAT",
+        _one_of("json", "console"),
+        "json",
+        "`json` for machines, `console` for people at a terminal.",
+    ),
+    Variable(
+        "CONTEXTOS_METRICS_TOKEN",
+        _text,
+        None,
+        "Bearer token that `/metrics` asks for. Absent: loopback callers only.",
+        secret=True,
+    ),
+    Variable(
+        "CONTEXTOS_LOGIN_FAILURE_LIMIT",
+        _whole_number,
+        5,
+        "Failed sign-ins per person and address before a 15-minute lockout.",
+    ),
+    Variable(
+        "CONTEXTOS_STATIC_ROOT",
+        _path,
+        None,
+        "Where `collectstatic` puts files. Absent: `staticfiles` in the data directory.",
+    ),
+    Variable(
+        "CONTEXTOS_FUNCTION_MODULES",
+        _words,
+        (),
+        "Python modules whose registered functions the runner may call, comma separated.",
+    ),
+    Variable(
+        "CONTEXTOS_FUNCTION_RUNNERS",
+        _whole_number,
+        4,
+        "How many functions run at once in one process; each has a child process of its own.",
+    ),
+    Variable(
+        "ADAPTER_JWT_SECRET",
+        _text,
+        None,
+        "Clasper: signs adapter tokens; >= 32 bytes.",
+        secret=True,
+    ),
+    Variable("CLASPER_MODE", _text, None, "Clasper: mode of the external-adapter surface."),
+    Variable(
+        "CLASPER_TELEMETRY_SIGNATURE_MODE",
+        _one_of("off", "warn", "enforce"),
+        "enforce",
+        "Clasper: what an unsigned telemetry envelope meets.",
+    ),
+    Variable("CLASPER_TOOL_AUTH_MODE", _text, None, "Clasper: how sensitive tools are authorised."),
+    Variable(
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        _url("http", "https"),
+        None,
+        "OTLP collector for traces and metrics. Absent: nothing is exported.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The parsed values by variable name."""
+
+    values: Mapping[str, object]
+
+    def text(self, name: str) -> str:
+        """A variable that always has text."""
+        return str(self.values[name])
+
+    def optional(self, name: str) -> str | None:
+        """A variable that may be absent."""
+        value = self.values[name]
+        return None if value is None else str(value)
+
+    def flag(self, name: str) -> bool:
+        """A true-or-false variable."""
+        return bool(self.values[name])
+
+    def number(self, name: str) -> int:
+        """A whole number."""
+        value = self.values[name]
+        return value if isinstance(value, int) else 0
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """A comma-separated list; empty when absent."""
+        value = self.values[name]
+        return value if isinstance(value, tuple) else ()
+
+    def path(self, name: str) -> Path:
+        """A folder that always has a value."""
+        return Path(self.text(name))
+
+    @property
+    def name(self) -> str:
+        """The environment this process runs in."""
+        return self.text("CONTEXTOS_ENV")
+
+    @property
+    def production_like(self) -> bool:
+        """True where the strict start-up checks apply."""
+        return self.name in PRODUCTION_LIKE
+
+
+def read_environment(source: Mapping[str, str] | None = None) -> Environment:
+    """Parse every known variable or raise EnvironmentProblem with one line per fault."""
+    origin = os.environ if source is None else source
+    values: dict[str, object] = {}
+    problems: list[str] = []
+    for variable in VARIABLES:
+        try:
+            values[variable.name] = _value_of(variable, origin)
+        except (ValueError, OSError) as fault:
+            problems.append(_explain(variable, origin, fault))
+    if problems:
+        raise EnvironmentProblem(problems)
+    return Environment(values)
+
+
+def _value_of(variable: Variable, origin: Mapping[str, str]) -> object:
+    direct, file_name = origin.get(variable.name), origin.get(f"{variable.name}_FILE")
+    if direct and file_name:
+        raise ValueError(f"set it or {variable.name}_FILE, not both")
+    raw = (
+        Path(file_name).read_text(encoding="utf-8").strip() if file_name else (direct or "").strip()
+    )
+    return variable.parse(raw) if raw else variable.default
+
+
+def _explain(variable: Variable, origin: Mapping[str, str], fault: Exception) -> str:
+    if isinstance(fault, OSError):
+        return f"{variable.name}_FILE can't be read: {fault.strerror or fault}."
+    shown = "" if variable.secret else f" (got {origin.get(variable.name)!r})"
+    return f"{variable.name} is not usable{shown}: {fault}."
+
+
+def settings_module() -> str:
+    """The settings that fit CONTEXTOS_ENV, for entry points that were not told otherwise."""
+    strict = os.environ.get("CONTEXTOS_ENV", "development") in PRODUCTION_LIKE
+    return "contextos.settings.prod" if strict else "contextos.settings.dev"

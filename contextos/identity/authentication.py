@@ -1,0 +1,48 @@
+"""Bearer authentication for REST, and the person an agent acts for."""
+
+from __future__ import annotations
+
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from contextos.core.errors import coded_error
+from contextos.identity.principals import Principal, principal_of
+from contextos.identity.token_verification import verify_bearer
+
+DELEGATION_HEADER = "X-User-Delegation"
+
+
+class BearerAuthentication(BaseAuthentication):
+    """`Authorization: Bearer <token>` -> `request.user` is a `Principal`."""
+
+    def authenticate(self, request: Request) -> tuple[Principal, str] | None:
+        """The principal and its auth_ref; None without a header: the permission then says 401."""
+        header = request.headers.get("Authorization")
+        if header is None:
+            return None
+        principal = verify_bearer(_bearer_token(header))
+        return principal, principal.auth_ref
+
+    def authenticate_header(self, request: Request) -> str:
+        """The challenge; its presence makes the answer 401 rather than 403."""
+        return 'Bearer realm="contextos"'
+
+
+def read_delegation(request: Request) -> Principal | None:
+    """The person in whose name the caller acts; a person's token, of the caller's tenant."""
+    header = request.headers.get(DELEGATION_HEADER)
+    if header is None:
+        return None
+    person = verify_bearer(header.strip())
+    if not person.is_person:
+        raise coded_error("auth.person_needed")
+    if person.tenant_id != principal_of(request).tenant_id:
+        raise coded_error("auth.tenant_mismatch")
+    return person
+
+
+def _bearer_token(header: str) -> str:
+    scheme, _, token = header.strip().partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise coded_error("auth.malformed")
+    return token.strip()

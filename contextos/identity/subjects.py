@@ -1,0 +1,146 @@
+"""From a subject and a tenant to a principal: one statement, and nothing but current rows count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db.models import Case, CharField, F, OuterRef, Q, Subquery, Value, When
+
+from contextos.core.canonical import digest
+from contextos.core.errors import coded_error
+from contextos.core.modes import ApprovalMode, lowest, parse_mode
+from contextos.core.tokens import VerifiedToken
+from contextos.identity.models import Agent, IssuedToken, Membership
+from contextos.identity.models.tokens import TokenKind
+from contextos.identity.principals import Principal
+from contextos.identity.roles import ordered
+
+_REVOKED = "revoked"
+_ISSUED = "issued"
+_LENT = "lent"  # by one person, to speak as another
+_PERSON = "user_"  # how the ids of people begin
+
+
+def own_agent(token: VerifiedToken, tenant_id: str) -> Principal:
+    """The agent of a token we issued, with the token's row checked in the same statement."""
+    state = _token_state(token.token_id, TokenKind.AGENT, subject="agent_id")
+    rows = Agent.objects.filter(agent_id=token.subject, tenant_id=tenant_id)
+    agent = rows.annotate(token_state=state).select_related("tenant", "owner").first()
+    if agent is None:
+        raise coded_error("auth.subject_inactive")
+    _require_issued(agent.token_state)
+    return _agent_principal(agent, token)
+
+
+def own_person(token: VerifiedToken, tenant_id: str) -> Principal:
+    """The person of a token we issued, with the token's row checked in the same statement."""
+    state = _token_state(token.token_id, TokenKind.USER, subject="user__user_id")
+    rows = list(_memberships(token.subject, tenant_id).annotate(token_state=state))
+    if not rows:
+        raise coded_error("auth.subject_inactive")
+    _require_issued(rows[0].token_state)
+    return _person_principal(rows, token, lent=rows[0].token_state == _LENT)
+
+
+def outside_agent(token: VerifiedToken, tenant_id: str) -> Principal | None:
+    """The agent that an outside issuer names by id, URN or workload identity."""
+    named = (
+        Q(agent_id=token.subject) | Q(agent_urn=token.subject) | Q(workload_identity=token.subject)
+    )
+    rows = Agent.objects.filter(named, tenant_id=tenant_id).select_related("tenant", "owner")
+    found = list(rows[:2])
+    # Two agents under one name would make the caller's identity a matter of chance.
+    return _agent_principal(found[0], token) if len(found) == 1 else None
+
+
+def outside_person(token: VerifiedToken, tenant_id: str) -> Principal | None:
+    """The person that an outside issuer names by user id."""
+    rows = list(_memberships(token.subject, tenant_id))
+    return _person_principal(rows, token) if rows else None
+
+
+def _memberships(user_id: str, tenant_id: str) -> Any:
+    rows = Membership.objects.current().filter(user__user_id=user_id, tenant_id=tenant_id)
+    return rows.select_related("user", "role").order_by("pk")
+
+
+def _token_state(token_id: str, kind: TokenKind, *, subject: str) -> Subquery:
+    state = Case(
+        When(revoked_at__isnull=False, then=Value(_REVOKED)),
+        When(Q(issued_by__startswith=_PERSON) & ~Q(issued_by=F("subject")), then=Value(_LENT)),
+        default=Value(_ISSUED),
+        output_field=CharField(),
+    )
+    rows = IssuedToken.objects.filter(
+        pk=token_id, kind=kind, tenant_id=OuterRef("tenant_id"), subject=OuterRef(subject)
+    )
+    return Subquery(rows.annotate(verdict=state).values("verdict")[:1])
+
+
+def _require_issued(state: str | None) -> None:
+    # A token that verifies but has no row was signed by a stolen key, or its row is gone.
+    if state not in {_ISSUED, _LENT}:
+        raise coded_error("auth.revoked")
+
+
+def _agent_principal(agent: Agent, token: VerifiedToken) -> Principal:
+    if not (agent.is_active and agent.tenant.is_active):
+        raise coded_error("auth.subject_inactive")
+    return Principal(
+        kind="agent",
+        id=agent.agent_id,
+        display=agent.name,
+        tenant_id=agent.tenant_id,
+        roles=(agent.role,),
+        max_mode=lowest([ApprovalMode(agent.max_mode), _claimed_mode(token)]),
+        agent_urn=agent.agent_urn,
+        workload_identity=agent.workload_identity,
+        owner_id=agent.owner.user_id,
+        **_from_token(token),
+    )
+
+
+def _person_principal(
+    memberships: Sequence[Membership], token: VerifiedToken, *, lent: bool = False
+) -> Principal:
+    user = memberships[0].user
+    return Principal(
+        kind="user",
+        id=user.user_id,
+        display=user.username,
+        tenant_id=memberships[0].tenant_id,
+        roles=ordered(membership.role.name for membership in memberships),
+        max_mode=_claimed_mode(token),
+        lent=lent,
+        **_from_token(token),
+    )
+
+
+def _from_token(token: VerifiedToken) -> dict[str, Any]:
+    return {
+        "scopes": _claimed_scopes(token),
+        "token_id": token.token_id,
+        "auth_ref": f"claim_hash:{digest(dict(token.claims))}",
+        "issuer": token.issuer,
+        "expires_at": datetime.fromtimestamp(token.claims["exp"], UTC),
+    }
+
+
+def _claimed_mode(token: VerifiedToken) -> ApprovalMode:
+    claimed = token.claims.get("max_mode")
+    if claimed is None:
+        return ApprovalMode.DESTRUCTIVE  # not narrowed here; agents are bounded by their row
+    if not isinstance(claimed, str):
+        raise coded_error("auth.claim_invalid", data={"claim": "max_mode"})
+    return parse_mode(claimed)
+
+
+def _claimed_scopes(token: VerifiedToken) -> frozenset[str] | None:
+    claimed = token.claims.get("scopes")
+    if claimed is None:
+        return None
+    if not isinstance(claimed, list) or not all(isinstance(name, str) for name in claimed):
+        raise coded_error("auth.claim_invalid", data={"claim": "scopes"})
+    return frozenset(claimed)

@@ -1,0 +1,133 @@
+"""One log for everything: structlog and the standard library meet in one redacting handler."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from contextos.core.redaction import redact, redact_text
+from contextos.core.text import reveal_invisible
+
+# Chatty libraries, and Django's line per refused request, which our access line says better.
+_QUIET = {
+    "django.request": logging.ERROR,
+    "django.security.DisallowedHost": logging.CRITICAL,  # any stranger can cause one
+    "django.utils.autoreload": logging.WARNING,
+    "httpx": logging.WARNING,
+    "httpcore": logging.WARNING,
+    "asyncio": logging.WARNING,
+    "urllib3": logging.WARNING,
+}
+_REROUTED = (
+    "django",
+    "django.server",
+    "django.request",
+    "celery",
+    "celery.task",
+    "_granian",
+    "granian.access",
+    "py.warnings",
+)
+
+
+def configure(config: Mapping[str, Any]) -> None:
+    """Django's LOGGING_CONFIG: every record goes through one handler on standard error."""
+    level, style = str(config["level"]), str(config["format"])
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter(style))
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level)
+    logging.captureWarnings(capture=True)
+    _reroute(level)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *_SHARED,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+
+
+def formatter(style: str) -> structlog.stdlib.ProcessorFormatter:
+    """The last stretch of every record, ours or a library's: redact, then write."""
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=_SHARED,
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.StackInfoRenderer(),
+            structlog.processors.format_exc_info,  # the plain traceback: no local variables
+            hide_secrets,
+            *(_FOR_PEOPLE if style == "console" else _FOR_MACHINES),
+        ],
+    )
+
+
+def hide_secrets(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+    """The event without secrets; one that can't be judged is dropped rather than shown."""
+    ours = {key: event.pop(key) for key in _WRITTEN_BY_US if key in event}
+    try:
+        judged: dict[str, Any] = redact(event).value
+        texts = {key: hide_in_text(text) for key, text in judged.items() if isinstance(text, str)}
+        return judged | texts | ours
+    except Exception as fault:  # noqa: BLE001 - any object may fail while it is turned into text
+        return ours | {"event": f"a log record was dropped: {type(fault).__name__}"}
+
+
+def hide_in_text(text: str) -> str:
+    """A text whose shapes are judged already, without the values of its `name=value` pairs."""
+    if "=" not in text and ":" not in text:
+        return text
+    return redact_text(text)
+
+
+def _reroute(level: str) -> None:
+    for name in _REROUTED:
+        logger = logging.getLogger(name)
+        logger.handlers = []
+        logger.propagate = True
+        logger.setLevel(logging.NOTSET)
+    for name, least in _QUIET.items():
+        logging.getLogger(name).setLevel(max(least, logging.getLevelName(level)))
+
+
+def _as_json(logger: WrappedLogger, name: str, event: EventDict) -> str:
+    try:
+        return orjson.dumps(event, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:  # lone surrogates and huge integers, which orjson does not write
+        return json.dumps(event, default=str)
+
+
+def _on_one_line(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+    """Keep what came from outside from forging a second line or moving the cursor."""
+    text = reveal_invisible(str(event.get("event", "")))
+    event["event"] = text.replace("\r", "\\r").replace("\n", "\\n")
+    return event
+
+
+# Made here or checked character by character, so that nothing in them needs to be judged again.
+_WRITTEN_BY_US = ("timestamp", "level", "logger", "trace_id", "span_id")
+_FOR_MACHINES: list[Processor] = [_as_json]
+_FOR_PEOPLE: list[Processor] = [
+    _on_one_line,
+    structlog.dev.ConsoleRenderer(
+        colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+    ),
+]
+_SHARED: list[Processor] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.PositionalArgumentsFormatter(),
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+]

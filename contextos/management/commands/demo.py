@@ -1,0 +1,131 @@
+"""`manage.py demo`: makes the demo world, starts every process, stops them cleanly."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError, connection
+
+from contextos.demo.readiness import PAUSE_SECONDS, answers_ready
+from contextos.demo.ready_file import write_private
+from contextos.demo.supervisor import ProcessSpec, Supervisor, port_is_free
+from contextos.demo.world import World, build_world
+from contextos.startup import refuse_if_unsafe
+
+READY_WITHIN_SECONDS = 90
+
+
+class Command(BaseCommand):
+    """Start the product with demo data."""
+
+    help = "Start ContextOS with demo data on this machine; Ctrl-C stops everything it started."
+    requires_system_checks: list[str] = []  # refuse_if_unsafe prints one line per fault instead
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Port, data directory and ready-file."""
+        parser.add_argument("--port", type=int, default=8000, help="loopback port (default 8000)")
+        parser.add_argument("--data-dir", help="folder for database, keys and sign-ins")
+        parser.add_argument("--ready-file", help="JSON written when everything answers")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Prepare, start, announce, wait, stop."""
+        port, ready_file = options["port"], options["ready_file"]
+        refuse_if_unsafe()
+        self._refuse_a_bad_start(port)
+        world = self._prepare()
+        supervisor = Supervisor(_processes(port), _child_environment(port))
+        supervisor.stop_on_signals()
+        try:
+            supervisor.start()
+            if self._wait(supervisor, port):
+                self._announce(world, port, Path(ready_file) if ready_file else None)
+                self._report_end(supervisor.wait())
+        finally:
+            supervisor.stop()
+            if ready_file:
+                Path(ready_file).unlink(missing_ok=True)
+            self.stderr.write("demo: stopped.")
+
+    def _refuse_a_bad_start(self, port: int) -> None:
+        if not 1 <= port <= 65535:
+            raise CommandError(f"--port {port} is not a port: choose 1 to 65535.", returncode=2)
+        if not port_is_free(port):
+            raise CommandError(
+                f"port {port} is in use: stop what listens there or choose another, "
+                f"for example `make run PORT={port + 1 if port < 65535 else 8001}`.",
+                returncode=2,
+            )
+        folder: Path = settings.DATA_DIR
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as fault:
+            raise CommandError(
+                f"{folder} can't be made: {fault.strerror}.", returncode=2
+            ) from fault
+        if not os.access(folder, os.W_OK):
+            raise CommandError(
+                f"{folder} is read-only: choose a writable folder with --data-dir.", returncode=2
+            )
+
+    def _prepare(self) -> World:
+        self.stderr.write(f"demo: preparing {settings.DATA_DIR} ...")
+        try:
+            call_command("migrate", verbosity=0, interactive=False)
+        except OperationalError as fault:
+            place = connection.settings_dict["NAME"]
+            raise CommandError(
+                f"the database {place} can't be used: {fault}", returncode=2
+            ) from fault
+        return build_world()
+
+    def _wait(self, supervisor: Supervisor, port: int) -> bool:
+        started = time.monotonic()
+        while time.monotonic() - started < READY_WITHIN_SECONDS:
+            if supervisor.stopping.is_set():
+                return False
+            self._report_end(supervisor.first_dead())
+            if answers_ready(port):
+                return True
+            supervisor.stopping.wait(PAUSE_SECONDS)
+        raise CommandError("the web server did not answer in time; see the log lines above.")
+
+    def _report_end(self, dead: tuple[str, int] | None) -> None:
+        if dead:
+            name, code = dead
+            raise CommandError(f"the {name} process ended with code {code}; see the lines above.")
+
+    def _announce(self, world: World, port: int, ready_file: Path | None) -> None:
+        ready = world.ready_object(url=f"http://127.0.0.1:{port}")
+        if ready_file:
+            write_private(ready_file, ready)
+        self.stderr.write(world.greeting(url=f"http://127.0.0.1:{port}"))
+        if not self.stdout.isatty():  # for scripts; a person has just read the greeting
+            self.stdout.write(json.dumps(ready))
+            self.stdout.flush()
+
+
+def _processes(port: int) -> list[ProcessSpec]:
+    threads = min(8, 2 * (os.cpu_count() or 1) + 1)  # more, and granian warns on every start
+    web = ProcessSpec("web", ["serve", "--port", str(port), "--threads", str(threads)])
+    return [web, ProcessSpec("worker", ["run_embedded"])]
+
+
+def _child_environment(port: int) -> dict[str, str]:
+    return {
+        **os.environ,
+        "CONTEXTOS_DATA_DIR": str(settings.DATA_DIR),
+        "CONTEXTOS_PUBLIC_URL": f"http://127.0.0.1:{port}",
+        "CONTEXTOS_FUNCTION_MODULES": "contextos.demo.functions",
+        "CONTEXTOS_LOG_FORMAT": os.environ.get("CONTEXTOS_LOG_FORMAT", "console"),
+        "CONTEXTOS_LOG_LEVEL": os.environ.get("CONTEXTOS_LOG_LEVEL", "WARNING"),
+        # Files come from static/ here, so WhiteNoise need not miss a collected folder.
+        "PYTHONWARNINGS": os.environ.get("PYTHONWARNINGS", "ignore:No directory at:UserWarning"),
+    }

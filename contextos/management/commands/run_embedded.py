@@ -1,0 +1,32 @@
+"""`manage.py run_embedded`: the worker of a single machine, without Redis."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from contextos.embedded import PeriodicRunner, jobs_from_schedule
+from contextos.startup import refuse_if_unsafe
+
+
+class Command(BaseCommand):
+    """Run the periodic jobs in the foreground."""
+
+    help = "Run the periodic jobs on this machine without a broker, until SIGTERM or SIGINT."
+    requires_system_checks: list[str] = []  # refuse_if_unsafe prints one line per fault instead
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Start, wait for a signal, let the running job finish."""
+        refuse_if_unsafe()
+        stopping = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stopping.set())
+        runner = PeriodicRunner(jobs_from_schedule(settings.CELERY_BEAT_SCHEDULE))
+        runner.start()
+        stopping.wait()
+        if not runner.stop():
+            raise CommandError("a periodic job did not finish in time and was cut off.")

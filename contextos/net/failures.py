@@ -1,0 +1,35 @@
+"""The door's own error codes, and the one way to build an error without leaking a secret."""
+
+from typing import Any
+
+from contextos.core.errors import ContextOSError, ErrorKind, ErrorSpec, coded_error, register
+
+NET_CODES = (
+    ErrorSpec(
+        code="egress.request_invalid",
+        kind=ErrorKind.EGRESS,
+        http_status=422,
+        title="The request can't be sent as it is",
+        remediation="Fix the method, headers or body the connector builds for this call.",
+    ),
+    ErrorSpec(
+        code="egress.rule_invalid",
+        kind=ErrorKind.EGRESS,
+        http_status=422,
+        title="The egress rule can't be read",
+        remediation="List hosts as name, name:port, address or *.suffix.",
+    ),
+    ErrorSpec(
+        code="egress.proxy_invalid",
+        kind=ErrorKind.EGRESS,
+        http_status=500,
+        title="The egress proxy setting can't be read",
+        remediation="Set CONTEXTOS_EGRESS_PROXY to http://host:port or leave it empty.",
+    ),
+)
+register(*NET_CODES)
+
+
+def failure(code: str, message: str, **data: Any) -> ContextOSError:
+    """An error of the door. Messages name hosts and addresses, never paths, queries or headers."""
+    return coded_error(code, message=message, data=data)

@@ -1,0 +1,1 @@
+"""REST base classes: strict parser, renderer, problem details, keyset pagination."""

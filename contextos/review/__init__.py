@@ -1,0 +1,1 @@
+"""Draft, review, sign: one machinery for manifests, packs, policies and gates."""

@@ -1,0 +1,1 @@
+"""Settings: base for all, then dev (embedded default), test and prod."""

@@ -1,0 +1,269 @@
+"""Settings shared by every environment; values come from contextos.env and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dj_database_url
+import django_stubs_ext
+from celery.schedules import crontab
+from django.urls import reverse_lazy
+
+from contextos.adminkit.theme import UNFOLD as UNFOLD
+from contextos.env import PROJECT_ROOT, read_environment
+
+django_stubs_ext.monkeypatch()  # lets ModelForm[X] and the like stand in code that runs
+
+ENV = read_environment()
+
+BASE_DIR = PROJECT_ROOT
+CONTEXTOS_ENV = ENV.name
+DATA_DIR = ENV.path("CONTEXTOS_DATA_DIR")
+KEYS_DIR = (
+    ENV.path("CONTEXTOS_KEYS_DIR") if ENV.optional("CONTEXTOS_KEYS_DIR") else DATA_DIR / "keys"
+)
+PUBLIC_URL = ENV.text("CONTEXTOS_PUBLIC_URL").rstrip("/")
+
+DEBUG = False
+SECRET_KEY = ENV.optional("CONTEXTOS_SECRET_KEY") or ""
+FIELD_KEYS: tuple[str, ...] = ENV.words("CONTEXTOS_FIELD_KEYS")
+ALLOWED_HOSTS = list(ENV.words("CONTEXTOS_ALLOWED_HOSTS"))
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+
+# --- applications ----------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "contextos.apps.ContextOSConfig",
+    "contextos.adminkit.apps.AdminKitConfig",
+    "unfold.apps.BasicAppConfig",  # the plain "unfold" would put its own site before ours
+    "unfold.contrib.filters",
+    "unfold.contrib.forms",
+    "unfold.contrib.guardian",
+    "contextos.apps.ContextOSAdminConfig",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "guardian",
+    "django_otp",
+    "axes",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "contextos.identity.apps.IdentityConfig",
+    "audit.apps.AuditConfig",
+    "contextos.review.apps.ReviewConfig",
+    "registry.apps.RegistryConfig",
+    "approvals.apps.ApprovalsConfig",
+    "gateway.apps.GatewayConfig",
+]
+
+MIDDLEWARE = [
+    "contextos.middleware.RequestContextMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "contextos.middleware.SecurityHeadersMiddleware",
+    "contextos.middleware.ProbeMiddleware",
+    "contextos.middleware.BodyLimitMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
+    "contextos.identity.middleware.ActingTenantMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+
+ROOT_URLCONF = "contextos.urls"
+WSGI_APPLICATION = "contextos.wsgi.application"
+ASGI_APPLICATION = "contextos.asgi.application"
+APPEND_SLASH = True  # the admin's own pages; API paths have none and never redirect
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+# --- database --------------------------------------------------------------------------------
+SQLITE_OPTIONS: dict[str, Any] = {
+    "transaction_mode": "IMMEDIATE",
+    "timeout": 20,
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;",
+}
+
+
+def _database() -> dict[str, Any]:
+    url = ENV.optional("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'contextos.sqlite3'}"
+    config: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=600))
+    if config["ENGINE"].endswith("sqlite3"):
+        config["OPTIONS"] = SQLITE_OPTIONS
+    else:
+        config["CONN_HEALTH_CHECKS"] = True
+    return config
+
+
+DATABASES = {"default": _database()}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+REDIS_URL = ENV.optional("REDIS_URL")
+
+# --- people ----------------------------------------------------------------------------------
+AUTH_USER_MODEL = "identity.User"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "contextos.identity.backends.MembershipBackend",
+    "guardian.backends.ObjectPermissionBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = reverse_lazy("admin:login")
+LOGIN_REDIRECT_URL = reverse_lazy("admin:index")
+ANONYMOUS_USER_NAME = None  # guardian would otherwise create a person nobody asked for
+OTP_TOTP_ISSUER = "ContextOS"
+TOKEN_ISSUER = "contextos"  # noqa: S105  names us in tokens; stays when the address changes
+
+AXES_FAILURE_LIMIT = ENV.number("CONTEXTOS_LOGIN_FAILURE_LIMIT")
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_LOCKOUT_CALLABLE = "contextos.adminkit.login.locked_out"
+AXES_RESET_ON_SUCCESS = True
+AXES_VERBOSE = False
+AXES_DISABLE_ACCESS_LOG = True
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 8 * 3600
+SESSION_EXPIRE_AT_BROWSER_CLOSE = True
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "contextos.error_pages.csrf_failed"
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 6 * 1024 * 1024
+REQUEST_BODY_LIMIT = 12 * 1024 * 1024  # fields and one uploaded manifest, whoever sends them
+
+# Unfold's Alpine evaluates strings and sets inline styles; nothing else is let through.
+CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
+    "script-src 'self' 'unsafe-eval'; object-src 'none'; base-uri 'self'; "
+    "form-action 'self'; frame-ancestors 'none'"
+)
+
+# --- upward wires: the callables a lower layer may call without importing it (docs/adr/0003) --
+CONTEXTOS_EVENT_RECORDER = "audit.services.record_event"
+# (tenant_id, count) -> registry.recorded_inputs.RecordedInput, newest first; empty = none are kept.
+CONTEXTOS_POLICY_INPUTS_PROVIDER = ""
+
+# --- registry --------------------------------------------------------------------------------
+# A version that only narrows what the published one may do needs no reviewer where this is on.
+REGISTRY_FAST_PATH_FOR_NARROWING = False
+
+# --- gateway ---------------------------------------------------------------------------------
+CONTEXTOS_FUNCTION_MODULES = ENV.words("CONTEXTOS_FUNCTION_MODULES")
+FUNCTION_RUNNERS = ENV.number("CONTEXTOS_FUNCTION_RUNNERS")
+# What a run may use up unless it asks for less.
+RUN_BUDGET = {
+    "max_calls": 200,
+    "max_cost_cents": 100_000,
+    "max_wall_ms": 3_600_000,
+    "lifetime_seconds": 24 * 3600,
+}
+
+# --- language, time, files -------------------------------------------------------------------
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"
+FORMAT_MODULE_PATH = ["contextos.adminkit.formats"]
+USE_I18N = True
+USE_TZ = True
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = (
+    ENV.path("CONTEXTOS_STATIC_ROOT")
+    if ENV.optional("CONTEXTOS_STATIC_ROOT")
+    else DATA_DIR / "staticfiles"
+)
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+# --- REST ------------------------------------------------------------------------------------
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["contextos.identity.authentication.BearerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["contextos.identity.permissions.IsAuthenticatedPrincipal"],
+    "DEFAULT_PARSER_CLASSES": ["contextos.restkit.parsers.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["contextos.restkit.renderers.JSONRenderer"],
+    "DEFAULT_PAGINATION_CLASS": "contextos.restkit.pagination.KeysetPagination",
+    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "contextos.restkit.problems.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+    "UNAUTHENTICATED_TOKEN": None,
+    "PAGE_SIZE": 50,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "ContextOS",
+    "DESCRIPTION": "The governed action plane for AI agents.",
+    "VERSION": "1.0.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_AUTHENTICATION": [],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "contextos.restkit.openapi.add_problem_details",
+    ],
+}
+
+# --- background work -------------------------------------------------------------------------
+CELERY_BROKER_URL = REDIS_URL
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
+    "clear-expired-sessions": {
+        "task": "contextos.identity.tasks.clear_expired",
+        "schedule": crontab(minute="17"),
+    },
+}
+
+# --- logging ---------------------------------------------------------------------------------
+LOG_LEVEL = ENV.text("CONTEXTOS_LOG_LEVEL")
+LOG_FORMAT = ENV.text("CONTEXTOS_LOG_FORMAT")
+LOGGING_CONFIG = "contextos.logs.configure"
+LOGGING = {"level": LOG_LEVEL, "format": LOG_FORMAT}
+METRICS_TOKEN = ENV.optional("CONTEXTOS_METRICS_TOKEN")
+EGRESS_PROXY = ENV.optional("CONTEXTOS_EGRESS_PROXY")
+OTLP_ENDPOINT = ENV.optional("OTEL_EXPORTER_OTLP_ENDPOINT")
+ADAPTER_JWT_SECRET = ENV.optional("ADAPTER_JWT_SECRET")
+
+if ENV.flag("CONTEXTOS_TRUST_PROXY"):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    AXES_CLIENT_IP_CALLABLE = "contextos.adminkit.login.address_behind_proxy"

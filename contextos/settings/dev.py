@@ -1,0 +1,18 @@
+"""The embedded default: SQLite, generated keys in the data directory, loopback only."""
+
+from contextos.settings import local_secrets
+from contextos.settings.base import *  # noqa: F403
+from contextos.settings.base import DATABASES, FIELD_KEYS, KEYS_DIR, SECRET_KEY
+
+SECRET_KEY = SECRET_KEY or local_secrets.read_or_create(KEYS_DIR / "secret_key")
+FIELD_KEYS = FIELD_KEYS or (local_secrets.read_or_create(KEYS_DIR / "field_keys"),)
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    local_secrets.keep_private(DATABASES["default"]["NAME"])
+
+# The demo runs without a build step: files are served as they lie in static/.
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False

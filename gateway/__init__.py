@@ -1,0 +1,1 @@
+"""Gateway acts: every effect on the outside."""

@@ -1,0 +1,1 @@
+"""REST of the gateway, below /api/v1/."""

@@ -1,0 +1,14 @@
+"""Addresses of the gateway's REST, below /api/v1/."""
+
+from django.urls import path
+
+from gateway.api.runs import RunListView, RunView, ToolManifestView
+from gateway.api.tool_calls import ToolCallListView, ToolCallView
+
+urlpatterns = [
+    path("runs", RunListView.as_view(), name="runs"),
+    path("runs/<str:run_id>", RunView.as_view(), name="run"),
+    path("runs/<str:run_id>/tool-manifest", ToolManifestView.as_view(), name="tool-manifest"),
+    path("tool-calls", ToolCallListView.as_view(), name="tool-calls"),
+    path("tool-calls/<str:tool_call_id>", ToolCallView.as_view(), name="tool-call"),
+]

@@ -1,0 +1,94 @@
+"""The runner's main loop: imports the author's modules, serves one call at a time over a pipe."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from typing import Any
+
+from gateway.connectors.function.frames import FrameTooLarge, PeerGone, read_frame, write_frame
+from gateway.functions import (
+    Call,
+    Costs,
+    InputRequired,
+    Registration,
+    ToolError,
+    Working,
+    registrations,
+)
+
+
+def main(modules: list[str]) -> int:
+    """Serve until the pipe closes. Whatever a function prints goes to stderr, never to the pipe."""
+    requests, replies = os.dup(0), os.dup(1)
+    os.dup2(2, 1)
+    for module in modules:
+        importlib.import_module(module)
+    write_frame(replies, {"functions": sorted(registrations.by_name)})
+    while True:
+        try:
+            request = read_frame(requests)
+        except PeerGone:
+            return 0
+        _answer(replies, serve(request))
+
+
+def _answer(replies: int, reply: dict[str, Any]) -> None:
+    try:
+        write_frame(replies, reply)
+    except FrameTooLarge:
+        write_frame(replies, {"fault": "too_large"})
+    except (TypeError, ValueError) as fault:
+        write_frame(replies, {"fault": "not_json", "message": str(fault)[:200]})
+
+
+def serve(request: dict[str, Any]) -> dict[str, Any]:
+    """One request to one reply; a function that raises is an answer too."""
+    registration = registrations.by_name.get(request["function"])
+    if registration is None:
+        return {"fault": "unknown_function"}
+    callee = _callee(registration, request["action"])
+    if callee is None:
+        return {"fault": "unsupported_action"}
+    try:
+        return _reply(callee(request["args"], Call(**request["call"])))
+    except ToolError as refusal:
+        return {"error": _spelled(refusal)}
+    except Exception as fault:  # noqa: BLE001  the author's code may raise anything
+        traceback.print_exc()
+        return {"fault": "raised", "message": type(fault).__name__}
+
+
+def _callee(registration: Registration, action: str) -> Any:
+    return {
+        "invoke": registration.callee,
+        "poll": registration.poll,
+        "cancel": registration.cancel,
+        "input": registration.poll,
+    }[action]
+
+
+def _spelled(refusal: ToolError) -> dict[str, Any]:
+    return {
+        "code": refusal.code,
+        "message": refusal.message,
+        "retryable": refusal.retryable,
+        "remediation": refusal.remediation,
+    }
+
+
+def _reply(result: Any) -> dict[str, Any]:
+    if isinstance(result, Working):
+        return {"working": dict(result.task), "poll_after_ms": result.poll_after_ms}
+    if isinstance(result, InputRequired):
+        wanted = {"message": result.message, "schema": dict(result.schema)}
+        return {"input_required": dict(result.task), "request": wanted}
+    if isinstance(result, Costs):
+        return {"output": result.output, "cost_cents": result.cost_cents}
+    return {"output": result}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

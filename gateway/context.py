@@ -1,0 +1,127 @@
+"""What is known of a call as it passes the steps; frozen, so that no step rewrites another's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from contextos.core.modes import ApprovalMode, is_write_class
+from gateway.identity import Caller
+from gateway.models import Run
+from registry.compiled import CompiledRun, PermittedCapability
+from registry.packs import Permission
+from registry.policy import PolicyDecision, PolicyInputs
+from registry.resolution import ResolvedCapability
+
+QUICK_SECONDS = 10.0
+DEFAULT_SECONDS = 10.0
+DEFAULT_WINDOW_SECONDS = 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRequest:
+    """The body of a call, after its shape was checked."""
+
+    run_id: str
+    capability_id: str
+    args: Mapping[str, Any]
+    idempotency_key: str | None = None
+    mode_requested: ApprovalMode | None = None
+    evidence_refs: tuple[str, ...] = ()
+    session_id: str | None = None
+    plan_id: str | None = None
+    step_id: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> CallRequest:
+        """From a body that matches its schema."""
+        asked = body.get("approval_mode_requested")
+        return cls(
+            run_id=body["run_id"],
+            capability_id=body["capability_id"],
+            args=body["args"],
+            idempotency_key=body.get("idempotency_key"),
+            mode_requested=ApprovalMode(asked) if asked else None,
+            evidence_refs=tuple(body.get("evidence_refs", ())),
+            session_id=body.get("session_id"),
+            plan_id=body.get("plan_id"),
+            step_id=body.get("step_id"),
+            metadata=body.get("metadata", {}),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallContext:
+    """A call on its way; members fill up step by step, in the order they stand here."""
+
+    caller: Caller
+    request: CallRequest
+    now: datetime
+    trace_id: str
+    run: Run | None = None
+    compiled: CompiledRun | None = None
+    permitted: PermittedCapability | None = None
+    args: Mapping[str, Any] = field(default_factory=dict)
+    key: str | None = None
+    grant: Permission | None = None
+    inputs: PolicyInputs | None = None
+    decision: PolicyDecision | None = None
+
+    @property
+    def capability(self) -> ResolvedCapability:
+        """The pinned, signature-checked capability; only after the resolve step."""
+        if self.permitted is None:
+            raise LookupError("the capability is not resolved yet")
+        return self.permitted.capability
+
+    @property
+    def declaration(self) -> Mapping[str, Any]:
+        """The capability as its manifest declares it."""
+        return self.capability.declaration
+
+    @property
+    def effective_mode(self) -> ApprovalMode:
+        """What policy made of the mode; before that, the declared maximum."""
+        decided = self.decision.effective_approval_mode if self.decision else None
+        return decided or self.capability.approval_mode
+
+    @property
+    def mode_requested(self) -> ApprovalMode:
+        """What was asked for; nothing said means the declared maximum."""
+        return self.request.mode_requested or self.capability.approval_mode
+
+    @property
+    def is_write(self) -> bool:
+        """Whether the capability can change something; a lowered mode does not take that away."""
+        return is_write_class(self.capability.capability_class, self.capability.approval_mode)
+
+    @property
+    def timeout_seconds(self) -> float:
+        """How long one attempt may take."""
+        for owner in (self.declaration, self.capability.manifest.get("transport") or {}):
+            seconds = owner.get("timeout_seconds")
+            if isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0:
+                return float(seconds)
+        return DEFAULT_SECONDS
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the web thread makes the call itself."""
+        execution = self.declaration.get("execution") or {}
+        gated = self.decision is not None and self.decision.requires_approval_gate is not None
+        return (
+            not self.is_write
+            and execution.get("mode", "call") == "call"
+            and self.timeout_seconds <= QUICK_SECONDS
+            and not gated
+        )
+
+    @property
+    def window_seconds(self) -> int:
+        """How long a key is remembered."""
+        idempotency = self.declaration.get("idempotency") or {}
+        declared = idempotency.get("dedup_window_seconds")
+        return declared if isinstance(declared, int) and declared > 0 else DEFAULT_WINDOW_SECONDS

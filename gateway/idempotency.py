@@ -1,0 +1,76 @@
+"""Keys: whose they are, what they are bound to, and where they stand in the arguments (C9)."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from contextos.core.canonical import canonicalise, digest
+from contextos.core.errors import coded_error
+
+MEMBER = "idempotency_key"
+SALT_BYTES = 32
+MAX_KEY = 255
+
+
+@dataclass(frozen=True, slots=True)
+class KeyScope:
+    """A key means something only to the caller who brought it, for one capability."""
+
+    tenant_id: str
+    agent_id: str
+    user_id: str
+    capability_id: str
+
+    def hash_of(self, key: str) -> str:
+        """Where the key is filed; the key itself is not kept."""
+        return digest([self.tenant_id, self.agent_id, self.user_id, self.capability_id, key])
+
+
+@dataclass(frozen=True, slots=True)
+class SettledKey:
+    """The key of a call and the arguments with the key at its place."""
+
+    key: str | None
+    args: dict[str, Any]
+
+
+def settle_key(
+    given: str | None, args: Mapping[str, Any], *, schema_has_member: bool
+) -> SettledKey:
+    """One key, whether it came at the top, in the arguments or both; two different are refused."""
+    inside = args.get(MEMBER)
+    if inside is not None and not isinstance(inside, str):
+        return SettledKey(given, dict(args))  # the schema says what is wrong with it
+    if given is not None and inside is not None and given != inside:
+        raise coded_error(
+            "idempotency.conflict",
+            message="The key at the top and the key in the arguments differ.",
+        )
+    key = given if given is not None else inside
+    if key is not None and not 1 <= len(key) <= MAX_KEY:
+        raise coded_error("idempotency.malformed", message=f"A key has 1 to {MAX_KEY} characters.")
+    settled = dict(args)
+    if key is not None and schema_has_member:
+        settled[MEMBER] = key
+    return SettledKey(key, settled)
+
+
+def new_salt() -> bytes:
+    """The salt of one key row; erasing it unlinks the fingerprint from the arguments."""
+    return secrets.token_bytes(SALT_BYTES)
+
+
+def fingerprint(salt: bytes, args: Mapping[str, Any]) -> str:
+    """`sha256:<hex>`: the same arguments give the same value under the same salt."""
+    keyed = hmac.new(salt, canonicalise(dict(args)), hashlib.sha256)
+    return "sha256:" + keyed.hexdigest()
+
+
+def same_fingerprint(stated: str, salt: bytes, args: Mapping[str, Any]) -> bool:
+    """Whether a repeat brings the arguments that the key was first used with."""
+    return hmac.compare_digest(stated, fingerprint(salt, args))

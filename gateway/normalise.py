@@ -1,0 +1,109 @@
+"""Turns what a connector brought back into a result that caller and record can rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from contextos.core.canonical import canonicalise
+from contextos.core.envelopes import ResultStatus
+from contextos.core.errors import ContextOSError, ErrorKind, tool_error
+from gateway.connectors.base import Reply
+from gateway.critic import Score, score_failure, score_output, score_unknown
+from registry.validation import Validator
+
+_TOOL_KINDS = frozenset(kind.value for kind in ErrorKind)
+DEFAULT_REMEDIATION = "Read the message, correct the arguments and call again with a new key."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Normalised:
+    """The end of an attempt: a status, and the output or the error that goes with it."""
+
+    status: ResultStatus
+    score: Score
+    output: Any = None
+    error: Mapping[str, Any] | None = None
+    upstream_status: str | None = None
+    cost_cents: int | None = None
+
+
+def normalise_output(
+    reply: Reply, *, output_validator: Validator | None, evidence_keys: tuple[str, ...]
+) -> Normalised:
+    """Accept an answer only if it is storable JSON and matches the pinned output schema."""
+    problem = _unusable(reply.output, output_validator)
+    if problem is not None:
+        return Normalised(
+            status=ResultStatus.FAILED,
+            score=score_failure(problem, attempts_left=0),
+            error=problem,
+            upstream_status=reply.upstream_status,
+            cost_cents=reply.cost_cents,
+        )
+    return Normalised(
+        status=ResultStatus.OK,
+        score=score_output(reply.output, evidence_keys=evidence_keys),
+        output=reply.output,
+        upstream_status=reply.upstream_status,
+        cost_cents=reply.cost_cents,
+    )
+
+
+def normalise_tool_error(
+    reply: Reply, *, declared: Mapping[str, Mapping[str, Any]], attempts_left: int
+) -> Normalised:
+    """The tool said no: its declared kind and remediation, else validation the caller can mend."""
+    raw = reply.error or {}
+    code = str(raw.get("code") or "TOOL_ERROR")[:100]
+    known = declared.get(code, {})
+    kind = known.get("kind") if known.get("kind") in _TOOL_KINDS else ErrorKind.VALIDATION.value
+    error = {
+        "kind": kind,
+        "code": code,
+        "message": str(raw.get("message") or "The tool refused the call.")[:2000],
+        "retryable": bool(known.get("retryable", raw.get("retryable", False))),
+        "remediation": str(
+            known.get("remediation") or raw.get("remediation") or DEFAULT_REMEDIATION
+        )[:2000],
+    }
+    return Normalised(
+        status=ResultStatus.FAILED,
+        score=score_failure(error, attempts_left=attempts_left),
+        error=error,
+        upstream_status=reply.upstream_status,
+        cost_cents=reply.cost_cents,
+    )
+
+
+def normalise_fault(
+    fault: ContextOSError, *, effect_possible: bool, attempts_left: int
+) -> Normalised:
+    """The way there failed. Where an effect may have happened unseen, that is what is said."""
+    error = tool_error(fault)
+    if effect_possible:
+        return Normalised(status=ResultStatus.UNKNOWN_OUTCOME, score=score_unknown(), error=error)
+    return Normalised(
+        status=ResultStatus.FAILED,
+        score=score_failure(error, attempts_left=attempts_left),
+        error=error,
+    )
+
+
+def _unusable(output: Any, validator: Validator | None) -> dict[str, Any] | None:
+    try:
+        canonicalise(output)
+    except ContextOSError as fault:
+        return tool_error(fault) | {"kind": ErrorKind.PROTOCOL.value, "code": "output.unstorable"}
+    if validator is None or validator.is_valid(output):
+        return None
+    problems = validator.errors(output, mask=True)[:5]
+    return {
+        "kind": ErrorKind.PROTOCOL.value,
+        "code": "output.schema",
+        "message": "The result does not match the output schema that was reviewed.",
+        "retryable": False,
+        "remediation": "Tell the adapter's owner; the manifest or the tool has to change.",
+        "details": {"problems": [{"pointer": p.pointer, "message": p.message} for p in problems]},
+    }

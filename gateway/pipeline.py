@@ -1,0 +1,220 @@
+"""The ordered steps of a decision and nothing else; each fills in its part of the context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from django.db.models import OuterRef, Subquery
+
+from contextos.core.canonical import MAX_SAFE_INTEGER
+from contextos.core.clock import format_time
+from contextos.core.errors import ContextOSError, coded_error
+from contextos.core.ids import new_id
+from contextos.core.modes import ApprovalMode, exceeds, parse_mode
+from gateway.connectors import connector_for
+from gateway.context import CallContext
+from gateway.idempotency import MEMBER, settle_key
+from gateway.models import Evidence, Run
+from registry.compiled import RunTerms, compiled_for
+from registry.models import RegistryGeneration
+from registry.packs import Permission
+from registry.policy import PolicyInputs, evaluate, time_facts, unmet_obligations
+from registry.policy.constraints import check_args, unsafe_integer
+
+Step = Callable[[CallContext], CallContext]
+
+
+class RefusedCall(Exception):  # noqa: N818  named for what happened
+    """A step said no; carries how far the call had come, for the record and the answer."""
+
+    def __init__(self, error: ContextOSError, context: CallContext) -> None:
+        super().__init__(error.code)
+        self.error, self.context = error, context
+
+
+def load_run(context: CallContext) -> CallContext:
+    """1a. The caller's own run, and the registry's generation in the same statement."""
+    caller = context.caller
+    generation = RegistryGeneration.objects.filter(tenant_id=OuterRef("tenant_id"))
+    run = (
+        Run.objects.filter(
+            run_id=context.request.run_id,
+            tenant_id=caller.tenant_id,
+            agent_id=caller.agent.id,
+            user_id=caller.user_id,
+        )
+        .annotate(generation=Subquery(generation.values("number")[:1]))
+        .first()
+    )
+    if run is None:
+        raise coded_error("run.unknown")
+    terms = RunTerms.of(
+        tenant_id=run.tenant_id,
+        environment=run.environment,
+        intent=run.intent,
+        role=run.document["agent"]["role"],
+        pack_refs=run.packs,
+        pins=run.pins,
+    )
+    compiled = compiled_for(terms, run.generation or 0)
+    return replace(context, run=run, compiled=compiled, trace_id=run.trace_id)
+
+
+def resolve(context: CallContext) -> CallContext:
+    """1b. The capability from the run's compiled manifest; the token may narrow further."""
+    if context.compiled is None:
+        raise LookupError("the run is not loaded yet")
+    permitted = context.compiled.resolve(context.request.capability_id)
+    if not context.caller.agent.may_use(permitted.capability.capability_id):
+        raise coded_error("auth.scope", message="The agent's token is narrowed to other calls.")
+    return replace(context, permitted=permitted)
+
+
+def validate(context: CallContext) -> CallContext:
+    """2. The key, then the schema, then the constraints of manifest and permission."""
+    schema = context.capability.input_schema
+    named = schema.get("properties", {}) if isinstance(schema, dict) else {}
+    settled = settle_key(
+        context.request.idempotency_key, context.request.args, schema_has_member=MEMBER in named
+    )
+    if settled.key is None and context.capability.requires_idempotency_key:
+        raise coded_error("idempotency.missing")
+    settled_context = replace(context, args=settled.args, key=settled.key)
+    _check_schema(settled_context)
+    _check_constraints(settled_context, context.declaration.get("arg_constraints") or {})
+    return replace(settled_context, grant=_fitting_grant(settled_context))
+
+
+def decide(context: CallContext) -> CallContext:
+    """3. Policy at execute time, a pure function of its inputs."""
+    if context.compiled is None:
+        raise LookupError("the run is not loaded yet")
+    inputs = policy_inputs(context)
+    verdict = evaluate(inputs, context.compiled.bundles)
+    decision = verdict.stamped(
+        policy_decision_id=new_id("pol"), evaluated_at=format_time(context.now)
+    )
+    decided = replace(context, inputs=inputs, decision=decision)
+    if not decision.allowed:
+        code, _, sentence = decision.reason.partition(": ")
+        raise RefusedCall(coded_error(code, message=sentence), decided)
+    unmet = unmet_obligations(decision, inputs, has_idempotency_key=context.key is not None)
+    if unmet:
+        sentence = f"Policy asks for more: {'; '.join(unmet)}."
+        raise RefusedCall(coded_error("policy.obligation_unmet", message=sentence), decided)
+    return decided
+
+
+def route(context: CallContext) -> CallContext:
+    """4. The mode within run and permission, the constraints policy adds, and the gate."""
+    if context.decision is None or context.run is None:
+        raise LookupError("policy has not spoken yet")
+    _check_constraints(context, context.decision.arg_constraints)
+    if context.grant is None or exceeds(context.effective_mode, _mode_of(context.grant, context)):
+        raise coded_error("mode.above_permission")
+    connector_for(str(context.capability.manifest.get("protocol")))
+    gate = context.decision.requires_approval_gate
+    if gate is not None:
+        raise coded_error("approval.gate_unavailable", data={"gate": gate})
+    return context
+
+
+STEPS: tuple[Step, ...] = (load_run, resolve, validate, decide, route)
+
+
+def run_steps(context: CallContext) -> CallContext:
+    """Pass every step in order; the first refusal ends it with what was known by then."""
+    for step in STEPS:
+        try:
+            context = step(context)
+        except ContextOSError as error:
+            raise RefusedCall(error, context) from error
+    return context
+
+
+def policy_inputs(context: CallContext) -> PolicyInputs:
+    """Everything policy may read of this call."""
+    run, caller = context.run, context.caller
+    if run is None:
+        raise LookupError("the run is not loaded yet")
+    capability = context.capability
+    return PolicyInputs(
+        capability={
+            **capability.declaration,
+            "adapter_id": capability.adapter_id,
+            "protocol": capability.manifest.get("protocol"),
+        },
+        run={
+            "tenant_id": run.tenant_id,
+            "intent": run.intent,
+            "environment": run.environment,
+            "safety_mode": run.safety_mode,
+            "flags": [],
+        },
+        user=caller.user_facts() or {},
+        agent=caller.agent_facts(),
+        args=context.args,
+        context=run.document["context"],
+        evidence=_evidence(context),
+        time=time_facts(context.now),
+        mode_requested=context.request.mode_requested.value
+        if context.request.mode_requested
+        else None,
+        permitted=True,
+    )
+
+
+def _evidence(context: CallContext) -> dict[str, list[str]]:
+    """Only refs that resolve in the tenant count as evidence."""
+    wanted = context.request.evidence_refs
+    if not wanted:
+        return {"refs": [], "keys": []}
+    rows = Evidence.objects.filter(tenant_id=context.caller.tenant_id, evidence_ref__in=wanted)
+    found = dict(rows.values_list("evidence_ref", "keys"))
+    refs = [ref for ref in wanted if ref in found]
+    return {"refs": refs, "keys": sorted({key for ref in refs for key in found[ref]})}
+
+
+def _check_schema(context: CallContext) -> None:
+    place = unsafe_integer(context.args)
+    if place is not None:
+        raise coded_error(
+            "json.integer_too_large", message=f"A number is beyond {MAX_SAFE_INTEGER}."
+        )
+    problems = context.capability.input_validator.errors(context.args, mask=True)
+    if problems:
+        listed = [{"pointer": p.pointer, "message": p.message} for p in problems[:10]]
+        first = problems[0]
+        raise coded_error(
+            "args.schema",
+            message=f"{first.pointer or 'The arguments'}: {first.message}",
+            data={"problems": listed},
+        )
+
+
+def _check_constraints(context: CallContext, constraints: object) -> None:
+    violations = check_args(context.args, constraints, mask=True)  # type: ignore[arg-type]
+    if violations:
+        raise coded_error(
+            "args.constraint",
+            message=violations[0].message,
+            data={"problems": [violation.message for violation in violations[:10]]},
+        )
+
+
+def _fitting_grant(context: CallContext) -> Permission:
+    """The permission the call relies on: the first whose constraints the arguments meet."""
+    grants = context.permitted.grants if context.permitted else ()
+    for grant in grants:
+        if not check_args(context.args, grant.arg_constraints, mask=True):
+            return grant
+    _check_constraints(context, grants[0].arg_constraints)
+    return grants[0]
+
+
+def _mode_of(grant: Permission, context: CallContext) -> ApprovalMode:
+    """The highest mode a permission allows; one that says nothing allows the declared maximum."""
+    if grant.approval_mode is None:
+        return context.capability.approval_mode
+    return parse_mode(str(grant.approval_mode))

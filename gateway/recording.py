@@ -1,0 +1,110 @@
+"""What a call's decision records say, at each point of its life (E1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import contextos
+from audit.decision_record import CapabilityFacts, DecisionFacts, DecisionStatus, LineageFacts
+from contextos.core.clock import utcnow
+from contextos.core.modes import ApprovalMode
+from gateway.context import CallContext
+
+# Which safeguards stood when the decision was taken.
+CONTROLS = (
+    "argument_schema",
+    "deny_by_default",
+    "execute_time_policy",
+    "idempotency",
+    "run_budget",
+    "signed_manifest",
+)
+_PROPOSED_FIRST = (ApprovalMode.NETWORK, ApprovalMode.DELEGATED, ApprovalMode.DESTRUCTIVE)
+
+
+def proposes_first(mode: ApprovalMode) -> bool:
+    """Whether the mode's rows begin with PROPOSED."""
+    return mode in _PROPOSED_FIRST
+
+
+def decision_facts(
+    context: CallContext, *, decision_id: str, seq: int, status: DecisionStatus, **more: Any
+) -> DecisionFacts:
+    """A row about a call as far as it came; what is not known yet is null."""
+    run, request = context.run, context.request
+    plan = {"plan_id": request.plan_id, "step_id": request.step_id}
+    return DecisionFacts(
+        decision_id=decision_id,
+        seq=seq,
+        tenant_id=context.caller.tenant_id,
+        status=status,
+        principal_chain=context.caller.chain,
+        capability=_capability(context),
+        lineage=_lineage(context),
+        created_at=utcnow(),
+        run_id=run.run_id if run else None,
+        trace_id=context.trace_id,
+        session_id=request.session_id,
+        intent=run.intent if run else None,
+        decision_key=_decision_key(context),
+        policy_decision=context.decision.document() if context.decision else None,
+        evidence_refs=request.evidence_refs,
+        controls_active=CONTROLS,
+        plan=plan if request.plan_id or request.step_id else None,
+        **more,
+    )
+
+
+def policy_approval(context: CallContext) -> list[dict[str, Any]]:
+    """The approve step where no gate was asked for: taken by the rule, and recorded so."""
+    if context.decision is None or not proposes_first(context.effective_mode):
+        return []
+    vote = {"approver": context.decision.approver, "verdict": "approve"}
+    return [{"approval_id": None, "gate": None, "votes": [vote], "state": "approved"}]
+
+
+def _capability(context: CallContext) -> CapabilityFacts:
+    if context.permitted is None:
+        return CapabilityFacts(id=context.request.capability_id[:200])
+    return CapabilityFacts(
+        id=context.capability.capability_id,
+        cls=context.capability.capability_class.value,
+        mode_requested=context.mode_requested.value,
+        mode_effective=context.effective_mode.value,
+        mode_highest=context.capability.approval_mode.value,
+    )
+
+
+def _lineage(context: CallContext) -> LineageFacts:
+    if context.permitted is None or context.compiled is None:
+        return LineageFacts(runtime_build=contextos.__version__)
+    capability, packs = context.capability, context.compiled.packs
+    return LineageFacts(
+        adapter_id=capability.adapter_id,
+        adapter_version=capability.version,
+        manifest_hash=capability.manifest_hash,
+        pack_ref=packs[0].ref if packs else None,
+        pack_hash=packs[0].digest if packs else None,
+        policy_bundles=[_bundle(bundle) for bundle in context.compiled.bundles],
+        protocol=capability.manifest.get("protocol"),
+        protocol_version=capability.manifest.get("protocol_version"),
+        runtime_build=contextos.__version__,
+    )
+
+
+def _bundle(bundle: Any) -> Mapping[str, Any]:
+    return {
+        "bundle_id": bundle.bundle_id,
+        "version": bundle.ref.partition("@")[2],
+        "hash": bundle.digest,
+    }
+
+
+def _decision_key(context: CallContext) -> str | None:
+    if context.grant is not None and context.grant.decision_binding:
+        return context.grant.decision_binding
+    if context.permitted is None:
+        return None
+    bindings = context.declaration.get("decision_bindings") or []
+    return str(bindings[0]) if bindings else None

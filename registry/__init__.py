@@ -1,0 +1,1 @@
+"""Registry answers: manifests, capabilities, packs, policies."""

@@ -1,0 +1,241 @@
+"""Pages on which packs and policy bundles are written: paste, check with places, save."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+
+from contextos.adminkit.tenancy import acting_tenant
+from contextos.core import strict_json
+from contextos.core.errors import ContextOSError
+from contextos.identity.actors import actor_of
+from contextos.identity.models import User
+from registry.admin.draft_form.fields import pretty
+from registry.admin.json_faults import JsonFault, fault_of
+from registry.admin.version_page import finding_row
+from registry.readiness import Finding, Severity
+from registry.readiness.lines import locate
+from registry.signed_documents import MAX_DOCUMENT_BYTES, document_of
+from registry.versions import next_version
+
+
+@dataclass(slots=True)
+class DocumentEditing:
+    """A draft in somebody's hands: the text as typed, the document in it, and what is wrong."""
+
+    text: str
+    document: dict[str, Any] | None = None
+    fault: JsonFault | None = None
+    refusal: ContextOSError | None = None
+    findings: tuple[Finding, ...] = ()
+
+    @classmethod
+    def of_text(cls, text: str) -> DocumentEditing:
+        """What can't be read stays as it is, with the reason and its place."""
+        try:
+            document = strict_json.loads_object(text, max_bytes=MAX_DOCUMENT_BYTES)
+        except ContextOSError as refusal:
+            return cls(text, fault=fault_of(text, refusal))
+        return cls(text, dict(document))
+
+    def check(
+        self, examine: Callable[[str, dict[str, Any]], tuple[Finding, ...]], tenant: str
+    ) -> None:
+        """Find everything wrong with the document."""
+        if self.document is not None:
+            self.findings = examine(tenant, self.document)
+
+    def rows(self) -> list[dict[str, str]]:
+        """The findings, each with the line on which it shows."""
+        rows = [finding_row(finding) for finding in self.findings]
+        if self.document is not None:
+            lines = locate(self.text, [finding.pointer for finding in self.findings])
+            for row, finding in zip(rows, self.findings, strict=True):
+                row["line"] = str(lines[finding.pointer].line)
+        return rows
+
+    def counts(self) -> dict[str, int]:
+        """How many findings of each severity there are."""
+        found = [finding.severity for finding in self.findings]
+        return {severity.value: found.count(severity) for severity in Severity}
+
+
+class DocumentDraftPages:
+    """The pages of drafts, mixed into the admin of one kind of document."""
+
+    admin_site: Any
+    opts: Any
+    model: Any
+    document_kind: Any  # registry.services.documents.DocumentKind
+    document_services: Any  # the module with create_draft and replace_draft
+    example: Path
+    noun = "document"
+    edit_template = "registry/document_edit.html"
+
+    def editing_context(self, editing: DocumentEditing) -> dict[str, Any]:
+        """What the page of one kind shows beside the text."""
+        return {}
+
+    # --- addresses ----------------------------------------------------------------------------
+    def draft_urls(self) -> list[URLPattern]:
+        """New, check and edit."""
+        guarded, stem = self.admin_site.admin_view, f"registry_{self.opts.model_name}"
+        return [
+            path("new/", guarded(self.new_view), name=f"{stem}_new"),
+            path("check/", guarded(self.check_view), name=f"{stem}_check"),
+            path("<path:object_id>/edit/", guarded(self.edit_view), name=f"{stem}_edit"),
+        ]
+
+    # --- pages --------------------------------------------------------------------------------
+    def new_view(self, request: HttpRequest) -> HttpResponse:
+        """A new version; nothing is stored until saved."""
+        if not self.allows(request, "add"):  # type: ignore[attr-defined]
+            raise PermissionDenied
+        if request.method == "POST":
+            return self._work_on(request, self._posted(request), None)
+        source = request.GET.get("from")
+        editing = self._from_version(request, source) if source else self._from_example()
+        self._check(request, editing)
+        return self._edit_page(request, editing, None)
+
+    def edit_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Write on a draft."""
+        version = self.version_or_404(request, object_id)  # type: ignore[attr-defined]
+        if not self.allows(request, "change", version):  # type: ignore[attr-defined]
+            raise PermissionDenied
+        if not version.is_editable:
+            messages.error(request, "Only a draft can be edited. Start a new version from it.")
+            return HttpResponseRedirect(self.address(version))  # type: ignore[attr-defined]
+        if request.method == "POST":
+            return self._work_on(request, self._posted(request), version)
+        editing = DocumentEditing(pretty(document_of(version)), document_of(version))
+        self._check(request, editing)
+        return self._edit_page(request, editing, version)
+
+    def check_view(self, request: HttpRequest) -> HttpResponse:
+        """The findings of what is typed, for the script that shows them beside the text."""
+        if not self.allows(request, "add"):  # type: ignore[attr-defined]
+            raise PermissionDenied
+        if request.method != "POST":
+            raise Http404
+        editing = self._posted(request)
+        self._check(request, editing)
+        fault = editing.fault
+        report = {
+            "findings": editing.rows(),
+            "counts": editing.counts(),
+            "steps": {},
+            "faults": {},
+            "fault": (
+                {"message": fault.message, "line": fault.line, "column": fault.column}
+                if fault
+                else None
+            ),
+        }
+        return JsonResponse(report)
+
+    # --- what the buttons do ------------------------------------------------------------------
+    def _posted(self, request: HttpRequest) -> DocumentEditing:
+        upload = request.FILES.get("file")
+        if upload is not None and not isinstance(upload, list):
+            raw = upload.read(MAX_DOCUMENT_BYTES + 1)
+            return DocumentEditing.of_text(raw.decode("utf-8", errors="replace"))
+        return DocumentEditing.of_text(request.POST.get("document", ""))
+
+    def _work_on(
+        self, request: HttpRequest, editing: DocumentEditing, version: Any
+    ) -> HttpResponse:
+        if request.POST.get("action") == "save" and editing.document is not None:
+            try:
+                stored = self._stored(request, editing.document, version)
+            except ContextOSError as refusal:
+                editing.refusal = refusal
+            else:
+                messages.success(request, _saved_words(stored))
+                return HttpResponseRedirect(self.address(stored))  # type: ignore[attr-defined]
+        self._check(request, editing)
+        return self._edit_page(request, editing, version, checked=True)
+
+    def _stored(self, request: HttpRequest, document: dict[str, Any], version: Any) -> Any:
+        person = cast(User, request.user)
+        if version is not None:
+            return self.document_services.replace_draft(
+                version_id=version.pk,
+                document=document,
+                editor=person,
+                actor=actor_of(request),
+                expected_digest=request.POST.get("digest") or None,
+            )
+        return self.document_services.create_draft(
+            tenant_id=_tenant_of(request), document=document, author=person, actor=actor_of(request)
+        )
+
+    def _check(self, request: HttpRequest, editing: DocumentEditing) -> None:
+        editing.check(self.document_kind.examine, _tenant_of(request))
+
+    # --- drawing ------------------------------------------------------------------------------
+    def _from_version(self, request: HttpRequest, version_id: str) -> DocumentEditing:
+        source = self.version_or_404(request, version_id)  # type: ignore[attr-defined]
+        document = dict(document_of(source))
+        document["version"] = self._next_number(source)
+        return DocumentEditing(pretty(document), document)
+
+    def _next_number(self, source: Any) -> str:
+        same = {"tenant_id": source.tenant_id, self.model.id_column: source.document_id}
+        return next_version(self.model.objects.filter(**same).values_list("version", flat=True))
+
+    def _from_example(self) -> DocumentEditing:
+        return DocumentEditing.of_text(self.example.read_text(encoding="utf-8"))
+
+    def _edit_page(
+        self, request: HttpRequest, editing: DocumentEditing, version: Any, *, checked: bool = False
+    ) -> HttpResponse:
+        title = f"Edit {version}" if version else f"New {self.noun}"
+        back = self.address(version) if version else self._list_url()  # type: ignore[attr-defined]
+        plural = str(self.opts.verbose_name_plural)
+        trail = [(self._list_url(), plural[:1].upper() + plural[1:]), ("", title)]
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "original": version,
+            "version": version,
+            "title": title,
+            "trail": trail,
+            "noun": self.noun,
+            "editing": editing,
+            "checked": checked,
+            "rows": editing.rows(),
+            "counts": editing.counts(),
+            "refusal": editing.refusal,
+            "check_url": reverse(f"admin:registry_{self.opts.model_name}_check"),
+            "back": back,
+            "max_megabytes": MAX_DOCUMENT_BYTES // (1024 * 1024),
+            **self.editing_context(editing),
+        }
+        refused = editing.fault or editing.refusal
+        status = 422 if request.method == "POST" and refused else 200
+        return TemplateResponse(request, self.edit_template, context, status=status)
+
+    def _list_url(self) -> str:
+        return reverse(f"admin:registry_{self.opts.model_name}_changelist")
+
+
+def _tenant_of(request: HttpRequest) -> str:
+    tenant = acting_tenant(request)
+    if tenant is None:
+        raise PermissionDenied
+    return str(tenant.pk)
+
+
+def _saved_words(version: Any) -> str:
+    if version.block_count:
+        return f"Draft saved. {version.block_count} findings block its submission."
+    return "Draft saved. Nothing blocks its submission."

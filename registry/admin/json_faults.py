@@ -1,0 +1,148 @@
+"""Why a pasted text is no usable document, and on which line and column that shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from contextos.core import strict_json
+from contextos.core.errors import ContextOSError
+from contextos.core.json_pointer import escape
+from contextos.core.text import reveal_invisible
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
+_LINES_AROUND = 2
+_LONGEST_LINE = 160
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of the text around a fault."""
+
+    number: int
+    text: str
+    at_fault: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFault:
+    """One refusal of the parser, as a person should read it."""
+
+    message: str
+    remediation: str
+    line: int | None = None
+    column: int | None = None
+    excerpt: tuple[SourceLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """One value of the text; `repeated` says that its key stood in the object before."""
+
+    pointer: str
+    offset: int
+    depth: int
+    repeated: bool = False
+
+
+@dataclass(slots=True)
+class _Frame:
+    """An object or array that is open."""
+
+    pointer: str
+    is_object: bool
+    index: int = 0
+    key: str | None = None
+    key_offset: int = 0
+    keys: set[str] = field(default_factory=set)
+
+    def enter(self) -> tuple[str, bool]:
+        """The pointer of the value that begins now, and whether its key was seen before."""
+        if not self.is_object:
+            return f"{self.pointer}/{self.index}", False
+        key = self.key or ""
+        repeated = key in self.keys
+        self.keys.add(key)
+        return f"{self.pointer}/{escape(key)}", repeated
+
+    def step(self) -> None:
+        """Pass a comma."""
+        self.index += 1
+        self.key = None
+
+
+def fault_of(text: str, error: ContextOSError) -> JsonFault:
+    """A parser's refusal with its place in the text, as far as it has one."""
+    line, column = _position(text, error)
+    return JsonFault(
+        message=error.message,
+        remediation=error.remediation,
+        line=line,
+        column=column,
+        excerpt=_excerpt(text, line) if line else (),
+    )
+
+
+def _position(text: str, error: ContextOSError) -> tuple[int | None, int | None]:
+    if "line" in error.data:
+        return int(error.data["line"]), int(error.data.get("column", 1))
+    offset = _offset(text, error)
+    if offset is None:
+        return None, None
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def _offset(text: str, error: ContextOSError) -> int | None:
+    if error.code == "json.duplicate_key":
+        return next((value.offset for value in _values(text) if value.repeated), None)
+    if error.code == "json.too_deep":
+        limit = int(error.data.get("max_depth", strict_json.MAX_DEPTH))
+        return next((value.offset for value in _values(text) if value.depth >= limit), None)
+    if error.code == "json.unstorable" and "pointer" in error.data:
+        wanted = error.data["pointer"]
+        return next((value.offset for value in _values(text) if value.pointer == wanted), None)
+    return None
+
+
+def _values(text: str) -> Iterator[_Value]:
+    """Every value in order; unlike a parser it goes on over what strict JSON refuses."""
+    frames: list[_Frame] = []
+    for match in _TOKEN.finditer(text):
+        mark, top = match.group(), frames[-1] if frames else None
+        if mark in ("}", "]"):
+            if not frames:
+                return
+            frames.pop()
+        elif mark == ",":
+            if top is not None:
+                top.step()
+        elif mark != ":" and not _is_key(top, mark, match.start()):
+            pointer, repeated = top.enter() if top else ("", False)
+            offset = top.key_offset if top and top.is_object else match.start()
+            yield _Value(pointer, offset, len(frames), repeated)
+            if mark in ("{", "["):
+                frames.append(_Frame(pointer, is_object=mark == "{"))
+
+
+def _is_key(frame: _Frame | None, mark: str, offset: int) -> bool:
+    if frame is None or not frame.is_object or frame.key is not None or mark[0] != '"':
+        return False
+    frame.key, frame.key_offset = _unquoted(mark), offset
+    return True
+
+
+def _unquoted(mark: str) -> str:
+    try:
+        return str(strict_json.loads(mark, allow_unstorable=True))
+    except ContextOSError:
+        return mark
+
+
+def _excerpt(text: str, line: int) -> tuple[SourceLine, ...]:
+    lines = text.split("\n")
+    first, last = max(1, line - _LINES_AROUND), min(len(lines), line + _LINES_AROUND)
+    return tuple(
+        SourceLine(n, reveal_invisible(lines[n - 1][:_LONGEST_LINE].rstrip("\r")), n == line)
+        for n in range(first, last + 1)
+    )

@@ -1,0 +1,1 @@
+"""REST of the registry: adapters, their versions and lifecycle, the catalogue, kill switches."""

@@ -1,0 +1,1 @@
+"""Views of the registry's REST, one module per noun."""

@@ -1,0 +1,322 @@
+"""What one run may call, compiled once and kept by generation: resolving is a look into a dict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from contextos.core.canonical import canonicalise, digest_bytes
+from contextos.core.errors import coded_error
+from registry.capability_names import operation_of
+from registry.generation_cache import GenerationCache
+from registry.opened_cache import trusted_kids
+from registry.packs import ContextPack, Permission, RunScope
+from registry.packs.permissions import fits_scope
+from registry.pins import PinnedVersion, Pins, Refusal, pinned_versions, pins_of
+from registry.policy import CompiledBundle, PolicyInputs
+from registry.policy.bundles import CompiledRule
+from registry.policy.selectors import CallScope
+from registry.resolution import ResolvedCapability, snapshots
+from registry.tenant_documents import OpenedBundle, TenantDocuments, documents_of, pack_of_run
+
+MAX_COMPILED_RUNS = 256
+Speaking = dict[tuple[str, str], list[Permission]]  # by adapter and capability id
+
+
+@dataclass(frozen=True, slots=True)
+class RunTerms:
+    """What a run was opened with, as far as it decides what the run may call."""
+
+    tenant_id: str
+    environment: str
+    intent: str
+    role: str | None
+    pack_refs: tuple[str, ...]
+    pins: Pins
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        tenant_id: str,
+        environment: str,
+        intent: str,
+        role: str | None,
+        pack_refs: Iterable[str],
+        pins: Mapping[str, str],
+    ) -> RunTerms:
+        """From the fields of a RunContext."""
+        ordered = tuple(sorted(pins.items()))
+        return cls(tenant_id, environment, intent, role, tuple(pack_refs), ordered)
+
+    @property
+    def scope(self) -> RunScope:
+        """Who asks, for what, where."""
+        return RunScope(self.role, self.intent, self.environment)
+
+
+@dataclass(frozen=True, slots=True)
+class PermittedCapability:
+    """A capability this run may call, with the permissions that say so."""
+
+    capability: ResolvedCapability
+    grants: tuple[Permission, ...]
+
+
+@dataclass(frozen=True)
+class CompiledRun:
+    """The whole answer of the registry for the runs opened on the same terms."""
+
+    generation: int
+    terms: RunTerms
+    packs: tuple[ContextPack, ...]
+    bundles: tuple[CompiledBundle, ...]
+    shadow_bundles: tuple[CompiledBundle, ...]
+    permitted: Mapping[str, PermittedCapability]
+    refused: Mapping[str, Refusal]
+    adapter_of: Mapping[str, str]  # of all that the packs speak of
+    blocked: Refusal | None  # why nothing at all may be called, whatever is permitted
+
+    def resolve(self, spelling: str) -> PermittedCapability:
+        """The capability meant by its id or by `adapter.operation`, or a refusal with its code."""
+        capability_id = self._spellings.get(spelling, spelling)
+        found = self.permitted.get(capability_id)
+        if found is not None:
+            if self.blocked is not None:
+                raise self.blocked.error(capability_id)
+            return found
+        refusal = self.refused.get(capability_id)
+        if refusal is not None:
+            raise refusal.error(capability_id)
+        raise coded_error("capability.unknown", data={"capability_id": spelling[:200]})
+
+    def tool_manifest(self, run_id: str) -> dict[str, Any]:
+        """Exactly what this run may call; the hash covers packs and capabilities, not the run."""
+        return {
+            "run_id": run_id,
+            "pack_refs": list(self.terms.pack_refs),
+            "capabilities": [item.entry for item in self._listed],
+            "hash": self.manifest_hash,
+        }
+
+    @cached_property
+    def manifest_json(self) -> bytes:
+        """The canonical bytes that the hash is taken over, ready for the artefact store."""
+        entries = b",".join(item.entry_json for item in self._listed)
+        refs = canonicalise(list(self.terms.pack_refs))
+        return b'{"capabilities":[' + entries + b'],"pack_refs":' + refs + b"}"
+
+    @cached_property
+    def manifest_hash(self) -> str:
+        """`sha256:` of the canonical manifest without `run_id` and `hash`."""
+        return digest_bytes(self.manifest_json)
+
+    @cached_property
+    def _listed(self) -> tuple[ResolvedCapability, ...]:
+        if self.blocked is not None:
+            return ()
+        return tuple(self.permitted[name].capability for name in sorted(self.permitted))
+
+    @cached_property
+    def _spellings(self) -> Mapping[str, str]:
+        return _second_spellings(self.adapter_of, [adapter for adapter, _ in self.terms.pins])
+
+
+# --- the doors -----------------------------------------------------------------------------------
+def compiled_for(terms: RunTerms, generation: int) -> CompiledRun:
+    """The compiled form; no statement and nothing built once it is warm."""
+    return _runs.get(terms, generation)
+
+
+def packs_for_run(
+    *, tenant_id: str, intent: str, generation: int, asked: Sequence[str] | None = None
+) -> tuple[str, ...]:
+    """The packs a new run carries: those it asks for, else all in force for its intent."""
+    documents = documents_of(tenant_id, generation)
+    if asked is None:
+        return documents.packs_for(intent)
+    for ref in asked:
+        pack = documents.packs.get(ref)
+        if pack is None or intent not in pack.intents:
+            raise coded_error(
+                "pack.unknown",
+                message=f"No published Context Pack {ref[:300]} serves this intent.",
+                data={"context_pack_ref": ref[:300]},
+            )
+    return tuple(dict.fromkeys(asked))
+
+
+def pins_for_run(
+    *, tenant_id: str, environment: str, generation: int, pack_refs: Iterable[str]
+) -> dict[str, str]:
+    """The adapter versions a new run is pinned to."""
+    documents = documents_of(tenant_id, generation)
+    kids = trusted_kids()
+    snapshot = snapshots.get(tenant_id, environment, generation)
+    named = {
+        permission.adapter_id
+        for ref in pack_refs
+        for permission in pack_of_run(documents, tenant_id, ref, kids).permissions
+    }
+    published = [version.adapter.adapter_id for version in snapshot.published]
+    meant = {_adapter_meant(given, published) for given in named}
+    return pins_of(snapshot, (adapter_id for adapter_id in meant if adapter_id))
+
+
+# --- compiling -----------------------------------------------------------------------------------
+def compile_run(terms: RunTerms, generation: int) -> CompiledRun:
+    """Put packs, pinned versions and policy together, as of one generation."""
+    kids = trusted_kids()
+    documents = documents_of(terms.tenant_id, generation)
+    snapshot = snapshots.get(terms.tenant_id, terms.environment, generation)
+    packs = tuple(pack_of_run(documents, terms.tenant_id, ref, kids) for ref in terms.pack_refs)
+    pinned = pinned_versions(snapshot, terms.tenant_id, terms.environment, terms.pins, kids)
+    grants, denials = _speaking(pinned, packs, terms.scope)
+    rules = _always_denying(terms.tenant_id, documents.bundles)
+    permitted, refused = _sorted_out(pinned, grants, terms, rules)
+    denied = {name: _denied(name, denials[at, name]) for at, name in denials}
+    return CompiledRun(
+        generation=generation,
+        terms=terms,
+        packs=packs,
+        bundles=tuple(item.bundle for item in documents.bundles),
+        shadow_bundles=tuple(item.bundle for item in documents.shadow_bundles),
+        permitted={name: found for name, found in permitted.items() if name not in denied},
+        refused={**refused, **denied},
+        adapter_of={name: adapter_id for adapter_id, name in (*denials, *grants)},
+        blocked=_blocked(documents, packs),
+    )
+
+
+_runs: GenerationCache[RunTerms, CompiledRun] = GenerationCache(
+    compile_run, limit=MAX_COMPILED_RUNS
+)
+
+
+def _sorted_out(
+    pinned: Mapping[str, PinnedVersion],
+    grants: Speaking,
+    terms: RunTerms,
+    rules: list[CompiledRule],
+) -> tuple[dict[str, PermittedCapability], dict[str, Refusal]]:
+    """What is granted, by whether it can be called."""
+    permitted: dict[str, PermittedCapability] = {}
+    refused: dict[str, Refusal] = {}
+    for (adapter_id, name), granted in grants.items():
+        capability = pinned[adapter_id].opened.by_id[name]
+        refusal = pinned[adapter_id].refusal(name)
+        if refusal is None and rules:
+            refusal = _always_denied(capability, terms, rules)
+        if refusal is None:
+            permitted[name] = PermittedCapability(capability, tuple(granted))
+        else:
+            refused[name] = refusal
+    return permitted, refused
+
+
+def _speaking(
+    pinned: Mapping[str, PinnedVersion], packs: Iterable[ContextPack], scope: RunScope
+) -> tuple[Speaking, Speaking]:
+    """Grants and denials by capability; each permission is looked up once, not compared with all.
+
+    The meaning is that of `packs.match_permissions`.
+    """
+    adapters = sorted(pinned)
+    meant: dict[str, str | None] = {}
+    grants: Speaking = {}
+    denials: Speaking = {}
+    for permission in (item for pack in packs for item in pack.permissions):
+        given = permission.adapter_id
+        if given not in meant:
+            meant[given] = _adapter_meant(given, adapters)
+        adapter_id = meant[given]
+        if adapter_id is None or not fits_scope(permission, scope):
+            continue
+        side = grants if permission.allow is True else denials
+        for name in pinned[adapter_id].opened.by_spelling.get(permission.capability, ()):
+            side.setdefault((adapter_id, name), []).append(permission)
+    return grants, denials
+
+
+def _adapter_meant(given: str, adapters: Sequence[str]) -> str | None:
+    """The adapter of exactly this id, else the only one that continues it."""
+    if given in adapters:
+        return given
+    continuing = [adapter for adapter in adapters if adapter.startswith(f"{given}_")]
+    return continuing[0] if given and len(continuing) == 1 else None
+
+
+def _denied(name: str, denials: list[Permission]) -> Refusal:
+    return Refusal(
+        "permission.denied",
+        f"The Context Pack denies {name} ({denials[0].permission_id}).",
+        "Read the run's tool manifest; have the pack changed if the capability is needed.",
+    )
+
+
+def _always_denying(tenant_id: str, bundles: Sequence[OpenedBundle]) -> list[CompiledRule]:
+    return [
+        rule
+        for item in bundles
+        if item.bundle.covers_tenant(tenant_id)
+        for rule in item.always_denying
+    ]
+
+
+def _always_denied(
+    capability: ResolvedCapability, terms: RunTerms, rules: list[CompiledRule]
+) -> Refusal | None:
+    """Whatever the arguments, a rule without a condition denies it."""
+    scope = _call_scope(capability, terms)
+    matching = next((rule for rule in rules if rule.selector.matches(scope)), None)
+    if matching is None:
+        return None
+    return Refusal(
+        "policy.denied_by_rule", f"The rule {matching.rule_id} denies {capability.capability_id}."
+    )
+
+
+def _call_scope(capability: ResolvedCapability, terms: RunTerms) -> CallScope:
+    facts = {
+        "capability_id": capability.capability_id,
+        "adapter_id": capability.adapter_id,
+        "capability_class": capability.capability_class.value,
+        "protocol": capability.manifest.get("protocol"),
+    }
+    run = {"intent": terms.intent, "environment": terms.environment}
+    return CallScope.of(PolicyInputs(capability=facts, run=run))
+
+
+def _blocked(documents: TenantDocuments, packs: Iterable[ContextPack]) -> Refusal | None:
+    """A policy that can't be read must not make anybody freer than it would have."""
+    for ref, why in documents.unusable_bundles.items():
+        return Refusal("policy.bundle_unusable", f"The policy bundle {ref} can't be used: {why}")
+    if not documents.bundles:
+        return Refusal("policy.no_bundle", "The tenant has no published policy bundle.")
+    deciding = {item.bundle.bundle_id for item in documents.bundles}
+    for ref in (ref for pack in packs for ref in pack.bundle_refs):
+        if ref.partition("@")[0] not in deciding:
+            return Refusal("policy.bundle_missing", f"The policy bundle {ref} is not published.")
+    return None
+
+
+def _second_spellings(adapter_of: Mapping[str, str], adapters: Sequence[str]) -> dict[str, str]:
+    """`adapter.operation`, also with the start of the adapter's id where only one begins so."""
+    starts = {adapter: _starts(adapter, adapters) for adapter in set(adapter_of.values())}
+    counted: dict[str, list[str]] = {}
+    for name, adapter_id in adapter_of.items():
+        for start in starts[adapter_id]:
+            counted.setdefault(f"{start}.{operation_of(name)}", []).append(name)
+    return {
+        spelling: names[0]
+        for spelling, names in counted.items()
+        if len(names) == 1 and spelling not in adapter_of
+    }
+
+
+def _starts(adapter_id: str, adapters: Sequence[str]) -> list[str]:
+    parts = adapter_id.split("_")
+    starts = ("_".join(parts[:end]) for end in range(1, len(parts) + 1))
+    return [start for start in starts if _adapter_meant(start, adapters) == adapter_id]

@@ -1,0 +1,43 @@
+"""The rules, one module a subject; importing this package enters them all into the catalogue."""
+
+from registry.readiness.rules import (
+    auth,
+    capabilities,
+    descriptions,
+    elicitation,
+    evidence,
+    icons,
+    manifest_shape,
+    naming,
+    protocol,
+    release,
+    resources,
+    sampling,
+    schemas,
+    stdio,
+    tasks,
+    tool_shape,
+    transport,
+    write_safety,
+)
+
+__all__ = [
+    "auth",
+    "capabilities",
+    "descriptions",
+    "elicitation",
+    "evidence",
+    "icons",
+    "manifest_shape",
+    "naming",
+    "protocol",
+    "release",
+    "resources",
+    "sampling",
+    "schemas",
+    "stdio",
+    "tasks",
+    "tool_shape",
+    "transport",
+    "write_safety",
+]

@@ -1,0 +1,254 @@
+"""Resolves capabilities from memory: signed versions, opened once, as of one generation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import orjson
+
+from contextos.core.canonical import canonicalise
+from contextos.core.errors import ContextOSError, coded_error
+from contextos.core.modes import ApprovalMode, CapabilityClass, is_write_class
+from contextos.review.states import VersionState
+from registry.capability_names import operation_of
+from registry.generation_cache import GenerationCache
+from registry.models import AdapterVersion
+from registry.opened_cache import OpenedCache, trusted_kids
+from registry.schema_bundling import bundled
+from registry.selectors import Stops, quarantines_of, signed_manifest, stops_of, versions_of
+from registry.validation import SchemaDocuments, Validator, compile_schema
+
+MAX_CACHED_SNAPSHOTS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSchema:
+    """A schema complete in itself, and its canonical bytes."""
+
+    document: Any
+    text: bytes
+
+
+@dataclass(frozen=True)
+class ResolvedCapability:
+    """Everything a call needs to know of a capability; `stopped` says why it may not run."""
+
+    capability_id: str
+    capability_class: CapabilityClass
+    approval_mode: ApprovalMode
+    adapter_id: str
+    version_id: str
+    version: str
+    manifest_hash: str
+    declaration: Mapping[str, Any]
+    manifest: Mapping[str, Any]
+    schemas: SchemaDocuments = field(default_factory=SchemaDocuments, repr=False)
+    stopped: str | None = None
+    # Schemas as manifests show them, by name: all capabilities of a version share one dict.
+    shown_schemas: dict[str, ShownSchema] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def input_schema(self) -> Any:
+        """What the arguments have to look like; an object without any rule where none is said."""
+        return self._schema("input")
+
+    @property
+    def output_schema(self) -> Any:
+        """What the answer has to look like."""
+        return self._schema("output")
+
+    @cached_property
+    def input_validator(self) -> Validator:
+        """Compiled once for as long as the version is held."""
+        return compile_schema(self.input_schema, documents=self.schemas)
+
+    @cached_property
+    def output_validator(self) -> Validator:
+        """Compiled once for as long as the version is held."""
+        return compile_schema(self.output_schema, documents=self.schemas)
+
+    @property
+    def requires_idempotency_key(self) -> bool:
+        """Whether a call needs a key: it can change something, or the manifest asks for one."""
+        declared = self.declaration.get("idempotency")
+        asked = isinstance(declared, dict) and declared.get("required") is True
+        return asked or is_write_class(self.capability_class, self.approval_mode)
+
+    @cached_property
+    def entry(self) -> Mapping[str, Any]:
+        """The capability as a run's tool manifest shows it."""
+        return {
+            **self._plain_members(),
+            "input_schema": self._shown("input").document,
+            "output_schema": self._shown("output").document,
+        }
+
+    @cached_property
+    def entry_json(self) -> bytes:
+        """The canonical bytes of the entry, from which manifests are put together.
+
+        Composed member by member in the order of RFC 8785, because schemas are the bulk of it and
+        many capabilities share theirs.
+        """
+        members = {name: orjson.dumps(value) for name, value in self._plain_members().items()}
+        members["input_schema"] = self._shown("input").text
+        members["output_schema"] = self._shown("output").text
+        return (
+            b"{" + b",".join(b'"%b":%b' % (n.encode(), members[n]) for n in sorted(members)) + b"}"
+        )
+
+    def _plain_members(self) -> dict[str, Any]:
+        return {
+            "capability_id": self.capability_id,
+            "adapter_id": self.adapter_id,
+            "capability_class": self.capability_class.value,
+            "approval_mode": self.approval_mode.value,
+            "description": self.declaration.get("description", ""),
+            "requires_idempotency_key": self.requires_idempotency_key,
+        }
+
+    def _shown(self, side: str) -> ShownSchema:
+        ref = str(self.declaration.get(f"{side}_schema_ref"))
+        if ref not in self.shown_schemas:
+            complete = bundled(self._schema(side), self.schemas)
+            self.shown_schemas[ref] = ShownSchema(complete, canonicalise(complete))
+        return self.shown_schemas[ref]
+
+    def _schema(self, side: str) -> Any:
+        ref = self.declaration.get(f"{side}_schema_ref")
+        found = self.schemas.get(ref) if isinstance(ref, str) else None
+        return {"type": "object"} if found is None else found
+
+
+@dataclass(frozen=True)
+class OpenedCapabilities:
+    """What one signed version declares, and every spelling under which a permission may name it."""
+
+    by_id: Mapping[str, ResolvedCapability]
+
+    @cached_property
+    def by_spelling(self) -> Mapping[str, tuple[str, ...]]:
+        """Capability ids by their id and by their operation."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name in self.by_id:
+            for spelling in {name, operation_of(name)}:
+                found[spelling] = (*found.get(spelling, ()), name)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class TenantSnapshot:
+    """What one tenant has published in one environment, as of one generation."""
+
+    generation: int
+    capabilities: Mapping[str, ResolvedCapability]
+    unusable: Mapping[str, str]  # version_id -> why nothing of it can be called
+    published: tuple[AdapterVersion, ...] = ()
+    stops: Stops = field(default_factory=lambda: Stops("", {}))
+    quarantined: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def resolve(self, capability_id: str) -> ResolvedCapability:
+        """The capability, or `capability.unknown`; whether it is stopped is on the answer."""
+        found = self.capabilities.get(capability_id)
+        if found is None:
+            raise coded_error("capability.unknown", data={"capability_id": capability_id[:200]})
+        return found
+
+
+class SnapshotCache:
+    """Snapshots by tenant and environment; another generation than the held one builds anew."""
+
+    def __init__(self) -> None:
+        self.held: GenerationCache[tuple[str, str], TenantSnapshot] = GenerationCache(
+            lambda key, generation: build_snapshot(*key, generation), limit=MAX_CACHED_SNAPSHOTS
+        )
+
+    def get(self, tenant_id: str, environment: str, generation: int) -> TenantSnapshot:
+        """The snapshot of exactly this generation; one thread builds it, the others wait."""
+        return self.held.get((tenant_id, environment), generation)
+
+
+snapshots = SnapshotCache()
+
+
+def build_snapshot(tenant_id: str, environment: str, generation: int) -> TenantSnapshot:
+    """Read, verify and index what is published; an unverifiable version contributes nothing."""
+    stops, kids = stops_of(tenant_id), trusted_kids()
+    capabilities: dict[str, ResolvedCapability] = {}
+    unusable: dict[str, str] = {}
+    published = tuple(
+        versions_of(tenant_id).filter(environment=environment, state=VersionState.PUBLISHED)
+    )
+    for version in published:
+        try:
+            found = open_capabilities(version, kids)
+        except ContextOSError as refusal:
+            unusable[version.version_id] = refusal.message
+        else:
+            capabilities.update(
+                (name, _with_stop(item, stops)) for name, item in found.by_id.items()
+            )
+    return TenantSnapshot(
+        generation,
+        MappingProxyType(capabilities),
+        MappingProxyType(unusable),
+        published,
+        stops,
+        quarantines_of(tenant_id),
+    )
+
+
+def open_capabilities(version: AdapterVersion, kids: frozenset[str]) -> OpenedCapabilities:
+    """What a signed version declares for its tenant, from memory where it was read before."""
+    return _opened.get(version, kids)
+
+
+def _open(version: AdapterVersion) -> OpenedCapabilities:
+    manifest = signed_manifest(version)
+    try:
+        found = _resolved(version, manifest)
+    except (KeyError, TypeError, ValueError) as fault:
+        # Signed, but by rules that let pass what can't be run; it must not stop the others.
+        message = "The manifest does not say all that a call needs."
+        raise coded_error("signature.invalid", message=message) from fault
+    return OpenedCapabilities({item.capability_id: item for item in found})
+
+
+_opened: OpenedCache[AdapterVersion, OpenedCapabilities] = OpenedCache(_open)
+
+
+def _resolved(version: AdapterVersion, manifest: dict[str, Any]) -> tuple[ResolvedCapability, ...]:
+    schemas = SchemaDocuments(manifest.get("schemas") or {})
+    shown: dict[str, ShownSchema] = {}
+    return tuple(
+        ResolvedCapability(
+            capability_id=declaration["capability_id"],
+            capability_class=CapabilityClass(declaration["capability_class"]),
+            approval_mode=ApprovalMode(declaration["approval_mode"]),
+            adapter_id=version.adapter.adapter_id,
+            version_id=version.version_id,
+            version=version.version,
+            manifest_hash=version.digest,
+            declaration=declaration,
+            manifest=manifest,
+            schemas=schemas,
+            shown_schemas=shown,
+        )
+        for declaration in manifest["capabilities"]
+        if not declaration.get("tenants") or version.tenant_id in declaration["tenants"]
+    )
+
+
+def _with_stop(capability: ResolvedCapability, stops: Stops) -> ResolvedCapability:
+    if not stops.reasons:
+        return capability
+    reason = stops.reason(
+        adapter_id=capability.adapter_id,
+        version_id=capability.version_id,
+        capability_id=capability.capability_id,
+    )
+    return capability if reason is None else replace(capability, stopped=reason)

@@ -1,0 +1,1 @@
+"""The registry's mutations, one module per subject."""

@@ -1,0 +1,1 @@
+"""Benchmarks: `make bench` measures, `build/bench.json` and `docs/benchmarks.md` tell."""

@@ -1,0 +1,77 @@
+"""`python -m tests.bench`: measures on a database of its own and writes the results down."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def main() -> int:
+    """Measure and write down. A noisy machine is no failure unless `--strict` says so."""
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer repeats, at most a minute")
+    parser.add_argument("--strict", action="store_true", help="fail where a must is missed")
+    parser.add_argument("--write-docs", action="store_true", help="refresh docs/benchmarks.md")
+    options = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "contextos.settings.test")
+    import django
+
+    django.setup()
+    rows = _measured(quick=options.quick)
+    (ROOT / "build").mkdir(exist_ok=True)
+    (ROOT / "build" / "bench.json").write_text(json.dumps(rows, indent=2) + "\n")
+    table = _table(rows)
+    sys.stdout.write(table)
+    if options.write_docs:
+        (ROOT / "docs" / "benchmarks.md").write_text(_page(table))
+    missed = [str(row["name"]) for row in rows if not row["ok"]]
+    if missed:
+        sys.stderr.write(f"bench: missed its must: {', '.join(missed)}\n")
+    return 1 if missed and options.strict else 0
+
+
+def _measured(*, quick: bool) -> list[dict[str, object]]:
+    from django.db import connection
+    from django.test.utils import setup_test_environment
+
+    from tests.bench.registry_rows import registry_rows
+
+    setup_test_environment()
+    connection.creation.create_test_db(verbosity=0, autoclobber=True)
+    try:
+        return [row.as_dict() for row in registry_rows(quick=quick)]
+    finally:
+        connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)
+
+
+def _table(rows: Sequence[dict[str, object]]) -> str:
+    lines = ["| what | value | unit | must | aim | ok |", "|---|---|---|---|---|---|"]
+    lines += [
+        f"| {row['name']} | {row['value']} | {row['unit']} | {row['must']} | {row['aim']} | "
+        f"{'yes' if row['ok'] else 'NO'} |"
+        for row in rows
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _page(table: str) -> str:
+    from django.db import connection
+
+    return (
+        "# Benchmarks\n\n"
+        "Written by `make bench`. Medians (p95 where the name says so) of repeats, one machine,\n"
+        "one run: compare rows with their bars, not with another day's run.\n\n"
+        f"Machine: {os.cpu_count()} cores, Python {platform.python_version()}, "
+        f"{connection.vendor}.\n\n{table}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

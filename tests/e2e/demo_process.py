@@ -1,0 +1,74 @@
+"""Starts the product as a user does, `manage.py demo`, and stops it cleanly."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LONGEST_START = 120.0
+LONGEST_STOP = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """A running product and what its ready-file says."""
+
+    url: str
+    users: dict[str, dict[str, str]]
+
+
+@contextmanager
+def running_demo(folder: Path) -> Iterator[Demo]:
+    """The demo on a free port with its own data directory."""
+    ready = folder / "ready.json"
+    process = _start(folder, ready)
+    watchdog = threading.Timer(LONGEST_START, process.kill)
+    watchdog.start()
+    try:
+        told = _wait_until_ready(process)
+        watchdog.cancel()
+        yield Demo(url=told["url"], users=told["users"])
+    finally:
+        watchdog.cancel()
+        process.send_signal(signal.SIGTERM)
+        process.wait(LONGEST_STOP)
+
+
+def _start(folder: Path, ready: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "manage.py", "demo", "--port", str(_free_port())]
+    command += ["--data-dir", str(folder / "data"), "--ready-file", str(ready)]
+    kept = ("PATH", "HOME", "LANG", "VIRTUAL_ENV")
+    environment = {name: os.environ[name] for name in kept if name in os.environ}
+    log = (folder / "demo.log").open("w", encoding="utf-8")
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log, text=True
+    )
+
+
+def _wait_until_ready(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """The demo prints its ready object as one line when everything answers."""
+    seen: list[str] = []
+    for line in process.stdout or ():
+        seen.append(line)
+        if line.startswith("{"):
+            told: dict[str, Any] = json.JSONDecoder().decode(line)
+            if "users" in told:
+                return told
+    raise AssertionError("the demo did not become ready:\n" + "".join(seen))
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,32 @@
+"""A browser session of somebody who has proved their second factor."""
+
+from __future__ import annotations
+
+import django_otp
+from django.test import Client
+
+from contextos.identity.acting_tenant import SESSION_KEY
+from contextos.identity.models import Tenant, TotpDevice, User
+
+BACKEND = "contextos.identity.backends.MembershipBackend"
+
+
+def browser_of(user: User, tenant: Tenant | None = None) -> Client:
+    """A client signed in as the person, acting in the tenant if one is named."""
+    client = Client()
+    client.force_login(user, backend=BACKEND)
+    session = client.session
+    session[django_otp.DEVICE_ID_SESSION_KEY] = _device(user).persistent_id
+    if tenant is not None:
+        session[SESSION_KEY] = tenant.pk
+    session.save()
+    return client
+
+
+def _device(user: User) -> TotpDevice:
+    device: TotpDevice | None = TotpDevice.objects.filter(user=user, confirmed=True).first()
+    if device is None:
+        device = TotpDevice(user=user, name="test", confirmed=True)
+        device.set_secret(b"0123456789abcdefghij")
+        device.save()
+    return device

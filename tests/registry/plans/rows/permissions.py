@@ -1,0 +1,271 @@
+"""Intent, permission and denial: plans that earn a code, and near misses."""
+
+from __future__ import annotations
+
+from tests.registry.plans.world import (
+    NO_REFUND,
+    REFUND,
+    REFUND_PERMISSION,
+    Row,
+    lookup,
+    plan,
+    refund,
+    step,
+    with_capability,
+    with_refund_permission,
+)
+
+DENIAL = {**REFUND_PERMISSION, "permission_id": "no", "allow": False}
+
+INTENT: list[Row] = [
+    ("act", plan(refund(), intent_mode="read_only"), None, None, ["intent.act_in_read_only"]),
+    (
+        "local write",
+        plan(step("s1", "notes.append", idempotency_key="k"), intent_mode="read_only"),
+        None,
+        None,
+        ["intent.act_in_read_only"],
+    ),
+    (
+        "act without a class but with a mode only act can have",
+        plan(refund(), intent_mode="read_only"),
+        with_capability(REFUND, capability_class=None),
+        None,
+        ["intent.act_in_read_only"],
+    ),
+    (
+        "act of mode network",
+        plan(refund(), intent_mode="read_only"),
+        with_capability(REFUND, approval_mode="network"),
+        None,
+        ["intent.act_in_read_only"],
+    ),
+    ("observe", plan(lookup(), intent_mode="read_only"), None, None, []),
+    (
+        "verify over the network",
+        plan(step("s1", "idv.verify"), intent_mode="read_only"),
+        None,
+        None,
+        [],
+    ),
+    (
+        "think_support",
+        plan(step("s1", "extract.entities"), intent_mode="read_only"),
+        None,
+        None,
+        [],
+    ),
+    ("act in an executing plan", plan(refund()), None, None, []),
+]
+
+PERMISSION: list[Row] = [
+    ("none at all", plan(refund()), NO_REFUND, None, ["permission.missing"]),
+    (
+        "other case",
+        plan(refund()),
+        with_refund_permission(capability="Issue_Refund"),
+        None,
+        ["permission.missing"],
+    ),
+    ("star", plan(refund()), with_refund_permission(capability="*"), None, ["permission.missing"]),
+    (
+        "star adapter",
+        plan(refund()),
+        with_refund_permission(adapter_id="*"),
+        None,
+        ["permission.missing"],
+    ),
+    (
+        "star in the step as well",
+        plan(step("s1", "payments.*")),
+        with_refund_permission(capability="*"),
+        None,
+        ["permission.missing", "capability.unknown"],
+    ),
+    (
+        "prefix of the name",
+        plan(refund()),
+        with_refund_permission(capability="issue"),
+        None,
+        ["permission.missing"],
+    ),
+    (
+        "other adapter",
+        plan(refund()),
+        with_refund_permission(adapter_id="adp_billing"),
+        None,
+        ["permission.missing"],
+    ),
+    (
+        "adapter whose name merely begins alike",
+        plan(refund()),
+        with_refund_permission(adapter_id="adp_pay"),
+        None,
+        ["permission.missing"],
+    ),
+    (
+        "trailing white space",
+        plan(refund()),
+        with_refund_permission(capability="issue_refund "),
+        None,
+        ["permission.missing"],
+    ),
+    (
+        "Cyrillic look-alike",
+        plan(refund()),
+        with_refund_permission(capability="issuе_refund"),
+        None,
+        ["permission.missing"],
+    ),
+    (
+        "other role",
+        plan(refund()),
+        with_refund_permission(roles=["supervisor"]),
+        {"role": "agent"},
+        ["permission.missing"],
+    ),
+    (
+        "role asked for and none known",
+        plan(refund()),
+        with_refund_permission(roles=["supervisor"]),
+        None,
+        ["permission.missing"],
+    ),
+    (
+        "star as role",
+        plan(refund()),
+        with_refund_permission(roles=["*"]),
+        {"role": "agent"},
+        ["permission.missing"],
+    ),
+    (
+        "other intent",
+        plan(refund()),
+        with_refund_permission(intents=["support.exchange"]),
+        None,
+        ["permission.missing"],
+    ),
+    (
+        "other environment",
+        plan(refund()),
+        with_refund_permission(environments=["production"]),
+        {"environment": "development"},
+        ["permission.missing"],
+    ),
+    (
+        "a grant without allow",
+        plan(refund()),
+        with_refund_permission(allow=None),
+        None,
+        ["permission.missing"],
+    ),
+    ("right role", plan(refund()), with_refund_permission(roles=["agent"]), {"role": "agent"}, []),
+    (
+        "right intent",
+        plan(refund()),
+        with_refund_permission(intents=["other", "support.refund"]),
+        None,
+        [],
+    ),
+    (
+        "right environment",
+        plan(refund()),
+        with_refund_permission(environments=["production"]),
+        {"environment": "production"},
+        [],
+    ),
+    (
+        "exact adapter",
+        plan(refund()),
+        with_refund_permission(adapter_id="adp_payments_mcp"),
+        None,
+        [],
+    ),
+    (
+        "full id",
+        plan(refund()),
+        with_refund_permission(capability="payments.issue_refund"),
+        None,
+        [],
+    ),
+    (
+        "step spelt by adapter",
+        plan(refund(capability_id="adp_payments.issue_refund")),
+        None,
+        None,
+        [],
+    ),
+]
+
+DENIED: list[Row] = [
+    ("denied", plan(refund()), with_refund_permission(allow=False), None, ["permission.denied"]),
+    (
+        "denied after a grant",
+        plan(refund()),
+        with_refund_permission(DENIAL),
+        None,
+        ["permission.denied"],
+    ),
+    (
+        "denied before a grant",
+        plan(refund()),
+        with_refund_permission({**REFUND_PERMISSION, "allow": True}, allow=False),
+        None,
+        ["permission.denied"],
+    ),
+    (
+        "denied for this role",
+        plan(refund()),
+        with_refund_permission({**DENIAL, "roles": ["agent"]}),
+        {"role": "agent"},
+        ["permission.denied"],
+    ),
+    (
+        "allow is the text true",
+        plan(refund()),
+        with_refund_permission(allow="true"),
+        None,
+        ["permission.denied"],
+    ),
+    (
+        "denied for another role",
+        plan(refund()),
+        with_refund_permission({**DENIAL, "roles": ["intern"]}),
+        {"role": "agent"},
+        [],
+    ),
+    (
+        "denied for another intent",
+        plan(refund()),
+        with_refund_permission({**DENIAL, "intents": ["other"]}),
+        None,
+        [],
+    ),
+    (
+        "denied in another environment",
+        plan(refund()),
+        with_refund_permission({**DENIAL, "environments": ["production"]}),
+        {"environment": "staging"},
+        [],
+    ),
+    (
+        "another capability denied",
+        plan(refund()),
+        with_refund_permission({**DENIAL, "capability": "lookup_transaction"}),
+        None,
+        [],
+    ),
+    (
+        "denial by star",
+        plan(refund()),
+        with_refund_permission({**DENIAL, "capability": "*"}),
+        None,
+        [],
+    ),
+]
+
+TABLES: dict[str, list[Row]] = {
+    "intent": INTENT,
+    "permission": PERMISSION,
+    "denied": DENIED,
+}

@@ -1,0 +1,244 @@
+"""The duties of MISSION.md as data, bound to tests both ways (architecture/test_requirements).
+
+A test marks what it proves with `@pytest.mark.proves("C11")`. `state` says how far a duty is built:
+open = no test may claim it yet; partial = some of it works, the note says what is missing;
+proved = the whole duty works and tests show it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["open", "partial", "proved"]
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One duty, how far it is built, and what is missing while it is partial."""
+
+    id: str
+    duty: str
+    state: State = "open"
+    missing: str = ""
+
+
+REQUIREMENTS: tuple[Requirement, ...] = (
+    Requirement("A1", "MCP over Streamable HTTP"),
+    Requirement("A2", "MCP over stdio, consented and sandboxed"),
+    Requirement("A3", "MCP bundles: hashed, pinned, consented"),
+    Requirement("A4", "OpenAPI import of chosen operations"),
+    Requirement(
+        "A5",
+        "Function adapters",
+        "partial",
+        "the runner and its connector exist; calls reach it with the governed call",
+    ),
+    Requirement("A6", "Custom connectors"),
+    Requirement("A7", "Skills"),
+    Requirement("A8", "A2A peers"),
+    Requirement("A9", "External adapters by the Clasper contract"),
+    Requirement(
+        "B1",
+        "The adapter manifest with every field",
+        "partial",
+        "read, linted, stored and served; some fields wait for their connectors",
+    ),
+    Requirement("B2", "Immutable, signed manifest versions with a lifecycle", "proved"),
+    Requirement(
+        "B3",
+        "Review with a risk diff; the author can't approve",
+        "partial",
+        "services and REST are done; the review page is the admin's",
+    ),
+    Requirement(
+        "B4",
+        "Readiness checks as named findings",
+        "partial",
+        "every rule runs at import and submission; the form shows them with the admin",
+    ),
+    Requirement("B5", "Discovery of a live server into a draft"),
+    Requirement("B6", "Drift detection and quarantine"),
+    Requirement("B7", "Schema registry, JSON Schema 2020-12", "proved"),
+    Requirement(
+        "B8",
+        "Capabilities with their whole contract",
+        "partial",
+        "declared, reviewed, listed and resolved; the governed call enforces them",
+    ),
+    Requirement("B9", "Scopes: initial and step-up, versioned, no wildcards", "proved"),
+    Requirement(
+        "B10",
+        "Context Packs decide what exists for a run",
+        "partial",
+        "reviewed, signed, published and compiled; the gateway that opens runs on them comes next",
+    ),
+    Requirement(
+        "B11",
+        "Tool manifest compiled per run",
+        "partial",
+        "compiled and shown per run; skills and resources join it later",
+    ),
+    Requirement("B12", "Semantic discovery"),
+    Requirement(
+        "B13",
+        "Skills in the registry",
+        "partial",
+        "conditions, expansion and the plan check exist; publication and golden sets come later",
+    ),
+    Requirement(
+        "B14",
+        "Resources with classification and access rules",
+        "partial",
+        "declared, linted, reviewed and shown; reading them comes with MCP in full",
+    ),
+    Requirement(
+        "B15",
+        "Prompts as reviewed artefacts",
+        "partial",
+        "declared, linted, reviewed and shown; reading them comes with MCP in full",
+    ),
+    Requirement(
+        "B16",
+        "Cached read-only aliases",
+        "partial",
+        "the plan check knows aliases; making and invalidating them comes with discovery",
+    ),
+    Requirement(
+        "B17",
+        "Version routing and rollback",
+        "partial",
+        "rollback is done; canary routing comes with the quality loop",
+    ),
+    Requirement(
+        "B18",
+        "Icons and descriptions are untrusted",
+        "partial",
+        "invisible characters are shown; icons come with the registry pages",
+    ),
+    Requirement(
+        "B19",
+        "Kill switches effective on the next call",
+        "partial",
+        "bites at the next resolution in every process; the governed call obeys it later",
+    ),
+    Requirement(
+        "C1",
+        "The eight steps in order",
+        "partial",
+        "quick reads pass the steps; writes, gates, credentials and workers come next",
+    ),
+    Requirement(
+        "C2",
+        "Call and result envelopes",
+        "partial",
+        "the two envelopes are typed; their schemas and the calls come with the governed call",
+    ),
+    Requirement(
+        "C3",
+        "Argument validation and constraints",
+        "partial",
+        "schemas and constraints are checked in plans; calls come with the governed call",
+    ),
+    Requirement(
+        "C4",
+        "Effective mode within the declared maximum",
+        "partial",
+        "bundles are reviewed, tested, signed and simulated; the gateway that asks them comes next",
+    ),
+    Requirement("C5", "Propose, approve, execute"),
+    Requirement(
+        "C6",
+        "Ingress identity",
+        "partial",
+        "tokens, issuers and delegation verify; runs come with the governed call",
+    ),
+    Requirement(
+        "C7",
+        "Egress credentials",
+        "partial",
+        "keys, field encryption and mutual TLS exist; the broker comes with the connectors",
+    ),
+    Requirement("C8", "Signed metadata and trace propagation"),
+    Requirement(
+        "C9",
+        "Idempotency",
+        "partial",
+        "scope and fingerprint of keys exist; claims come with the governed call",
+    ),
+    Requirement(
+        "C10",
+        "Timeouts, rate and run budgets",
+        "partial",
+        "a run's calls, cost and time are bounded; rates and per-capability budgets come next",
+    ),
+    Requirement(
+        "C11",
+        "Egress rules",
+        "partial",
+        "the door judges every address; connectors that use it come later",
+    ),
+    Requirement("C12", "Retries, breaker, dead letters, loop guard"),
+    Requirement(
+        "C13",
+        "Error model",
+        "partial",
+        "coded errors and their HTTP mapping exist; the tool-call status table comes later",
+    ),
+    Requirement("C14", "Long-running tasks"),
+    Requirement("C15", "Elicitation"),
+    Requirement("C16", "Sampling"),
+    Requirement("C17", "Roots"),
+    Requirement("C18", "Resource reads become evidence"),
+    Requirement(
+        "C19",
+        "Plan check",
+        "partial",
+        "the check and its command exist; plans/verify comes with the governed call",
+    ),
+    Requirement(
+        "C20",
+        "Result check",
+        "partial",
+        "verdicts exist; they reach callers with the governed call",
+    ),
+    Requirement("C21", "Prompt-injection guardrails"),
+    Requirement("C22", "Telemetry per call"),
+    Requirement("D1", "Approval gates with their own queue"),
+    Requirement("D2", "What is shown is what is bound"),
+    Requirement(
+        "D3",
+        "No self-approval; second factor at the click",
+        "partial",
+        "the second factor and its freshness exist; votes come with approvals",
+    ),
+    Requirement("D4", "Approve executes exactly once"),
+    Requirement("D5", "Queue and votes by web, REST and notification"),
+    Requirement(
+        "E1",
+        "A DecisionRecord for every decision",
+        "partial",
+        "bytes and tables exist; the gateway that writes them comes with the governed call",
+    ),
+    Requirement(
+        "E2",
+        "Append-only, tamper-evident, verifiable offline",
+        "partial",
+        "events are append-only canonical text; the Merkle log comes later",
+    ),
+    Requirement("E3", "Reports and exports for auditors"),
+    Requirement("E4", "Replay without touching a tool"),
+    Requirement("E5", "Dashboards and their API"),
+    Requirement("E6", "Retention, legal hold, erasure that keeps proofs"),
+    Requirement("E7", "SIEM stream; threat model mapped to tests"),
+    Requirement("F1", "Clasper: adapter tokens and registration"),
+    Requirement("F2", "Clasper: execution requests"),
+    Requirement("F3", "Clasper: tool authorisation"),
+    Requirement("F4", "Clasper: decisions and single-use consumption"),
+    Requirement("F5", "Clasper: telemetry ingest"),
+    Requirement("F6", "Clasper: per-agent policies and budgets"),
+    Requirement("G1", "The testing matrix runs against any adapter"),
+    Requirement("G2", "Golden sets and promotion bars"),
+    Requirement("G3", "Tuning proposals that never touch an invariant"),
+)
+BY_ID = {requirement.id: requirement for requirement in REQUIREMENTS}

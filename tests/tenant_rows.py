@@ -1,0 +1,135 @@
+"""How to make a row of every model of a tenant that has a page; the cross-tenant test asks for it.
+
+Whoever adds such a page adds its maker here: tests/identity/test_cross_tenant.py fails until then.
+A maker gets a tenant and a marker, and puts the marker into a text that the model's list shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import Model
+
+from audit.services import record_event
+from contextos.identity.models import Environment, Membership, Tenant
+from registry.models import AdapterVersion
+from registry.services import packs, policies
+from registry.services.kill_switches import throw_switch
+from tests.factories import (
+    SYSTEM,
+    actor_for,
+    make_agent,
+    make_agent_token,
+    make_issuer,
+    make_member,
+)
+from tests.registry.documents import bundle, pack
+from tests.registry.house import House
+from tests.registry.manifests import orders
+
+Maker = Callable[[Tenant, str], Model]
+
+
+def _environment(tenant: Tenant, marker: str) -> Environment:
+    return tenant.environments.get()
+
+
+def _membership(tenant: Tenant, marker: str) -> Membership:
+    return make_member(tenant, "operator", username=marker).memberships.get()
+
+
+def _event(tenant: Tenant, marker: str) -> Any:
+    return record_event(
+        tenant_id=tenant.pk,
+        action="identity.agent.changed",
+        actor=SYSTEM,
+        subject_kind="agent",
+        subject_id=marker,
+    )
+
+
+def _document(create_draft: Callable[..., Model], document: dict[str, Any]) -> Maker:
+    """Its id is the marker."""
+    id_member = next(iter(document))
+
+    def make(tenant: Tenant, marker: str) -> Model:
+        author = make_member(tenant, "manifest_author")
+        return create_draft(
+            tenant_id=tenant.pk,
+            document={**document, id_member: marker},
+            author=author,
+            actor=actor_for(author, tenant),
+        )
+
+    return make
+
+
+def _manifest(marker: str) -> dict[str, Any]:
+    """Every name carries the marker, and there is one of everything."""
+    lookup = {**orders()["capabilities"][0], "capability_id": f"{marker}.lookup"}
+    return orders(
+        adapter_id=f"adp_{marker}",
+        name=marker,
+        capabilities=[lookup],
+        resources=[
+            {
+                "uri": f"orders://{marker}",
+                "name": marker,
+                "mimeType": "application/json",
+                "size_bytes": 10,
+                "classification": "INTERNAL",
+                "source": "orders",
+                "access": {"roles": ["support_agent"], "intents": ["support.refund"]},
+                "freshness": {"kind": "version", "field": "v"},
+                "evidence_ref": "orders",
+            }
+        ],
+        prompts=[{"name": marker, "description": "Look an order up.", "version": "1.0.0"}],
+    )
+
+
+def _published(tenant: Tenant, marker: str) -> AdapterVersion:
+    return House(tenant=tenant).published(_manifest(marker))
+
+
+def _in_review(tenant: Tenant, marker: str) -> AdapterVersion:
+    """What the list of versions shows unless it is asked for more."""
+    house = House(tenant=tenant)
+    return house.submit(house.draft(_manifest(marker)))
+
+
+def _kill_switch(tenant: Tenant, marker: str) -> Model:
+    version = _published(tenant, marker)
+    return throw_switch(
+        tenant_id=tenant.pk,
+        scope="adapter",
+        target_id=version.adapter.adapter_id,
+        reason=marker,
+        actor=SYSTEM,
+    )
+
+
+MAKERS: dict[str, Maker] = {
+    "identity.Tenant": lambda tenant, marker: tenant,
+    "identity.Environment": _environment,
+    "identity.User": lambda tenant, marker: make_member(tenant, "operator", username=marker),
+    "identity.Membership": _membership,
+    "identity.Agent": lambda tenant, marker: make_agent(tenant, f"{marker}_agent", name=marker),
+    "identity.TrustedIssuer": lambda tenant, marker: make_issuer(tenant, name=marker),
+    "identity.IssuedToken": lambda tenant, marker: (
+        make_agent_token(make_agent(tenant, f"{marker}_agent", name=marker)).row
+    ),
+    "audit.AuditEvent": _event,
+    "registry.Adapter": lambda tenant, marker: _published(tenant, marker).adapter,
+    "registry.AdapterVersion": _in_review,
+    "registry.Capability": lambda tenant, marker: _published(tenant, marker).capabilities.get(),
+    "registry.KillSwitch": _kill_switch,
+    "registry.Prompt": lambda tenant, marker: _published(tenant, marker).prompts.get(),
+    "registry.Resource": lambda tenant, marker: _published(tenant, marker).resources.get(),
+    "registry.SchemaDocument": lambda tenant, marker: (
+        _published(tenant, marker).schemas.earliest("ref").document
+    ),
+    "registry.ContextPackVersion": _document(packs.create_draft, pack()),
+    "registry.PolicyBundleVersion": _document(policies.create_draft, bundle()),
+}
