@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connections
 
 from contextos.core import strict_json
 from registry.readiness import all_rules
@@ -155,9 +154,9 @@ def test_sarif_holds_every_rule_and_each_finding_at_its_line() -> None:
 
 
 def test_it_asks_nothing_of_the_database() -> None:
-    # pytest-django refuses every query in a test that does not ask for the database.
-    run(PASSING)
-    assert all(connection.connection is None for connection in connections.all())
+    # pytest-django refuses every query in a test that does not ask for the database; whether a
+    # connection is open says nothing, an earlier test may have left one.
+    assert run(PASSING)
 
 
 def _manage(*arguments: str, data: bytes, folder: Path) -> "subprocess.CompletedProcess[bytes]":
