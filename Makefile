@@ -32,9 +32,14 @@ test-sqlite: setup
 		$(addprefix tests/,$(WITH_DATABASE)) \
 		--ignore=tests/identity/test_cross_tenant.py --ignore=tests/identity/test_role_matrix.py
 
+# The walks that write most; how pages look does not depend on the database.
+E2E_ON_SERVICES := test_database.py test_first_steps.py test_registry.py
 e2e: setup ## Drive the running product in a real browser (installs Debian's chromium when missing)
 	@sh scripts/ensure_chromium.sh
-	@$(PYTEST) -m e2e -q tests/e2e
+	@echo "== every page, on SQLite, the embedded default"
+	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) -m e2e -q tests/e2e
+	@echo "== first steps and an adapter's life, on PostgreSQL and Redis"
+	@$(PY) scripts/with_services.py $(PYTEST) -m e2e -q $(addprefix tests/e2e/,$(E2E_ON_SERVICES))
 
 bench: setup ## Measure speed on PostgreSQL into build/bench.json (QUICK=1 for at most a minute)
 	@$(PY) scripts/with_services.py $(PY) -m tests.bench $(if $(QUICK),--quick,--write-docs)

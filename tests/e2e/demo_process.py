@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.e2e.own_database import own_database
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 LONGEST_START = 120.0
 LONGEST_STOP = 30.0
@@ -26,30 +28,40 @@ class Demo:
 
     url: str
     users: dict[str, dict[str, str]]
+    data_dir: Path
+    database_url: str | None  # None: the embedded database in the demo's own folder
 
 
 @contextmanager
 def running_demo(folder: Path) -> Iterator[Demo]:
-    """The demo on a free port with its own data directory."""
-    ready = folder / "ready.json"
-    process = _start(folder, ready)
+    """The demo on a free port with its own data directory and, where one is given, database."""
+    with own_database(os.environ.get("DATABASE_URL")) as database_url:
+        with _running(folder, database_url) as told:
+            yield Demo(told["url"], told["users"], folder / "data", database_url)
+
+
+@contextmanager
+def _running(folder: Path, database_url: str | None) -> Iterator[dict[str, Any]]:
+    process = _start(folder, database_url)
     watchdog = threading.Timer(LONGEST_START, process.kill)
     watchdog.start()
     try:
         told = _wait_until_ready(process)
         watchdog.cancel()
-        yield Demo(url=told["url"], users=told["users"])
+        yield told
     finally:
         watchdog.cancel()
         process.send_signal(signal.SIGTERM)
         process.wait(LONGEST_STOP)
 
 
-def _start(folder: Path, ready: Path) -> subprocess.Popen[str]:
+def _start(folder: Path, database_url: str | None) -> subprocess.Popen[str]:
     command = [sys.executable, "manage.py", "demo", "--port", str(_free_port())]
-    command += ["--data-dir", str(folder / "data"), "--ready-file", str(ready)]
-    kept = ("PATH", "HOME", "LANG", "VIRTUAL_ENV")
+    command += ["--data-dir", str(folder / "data"), "--ready-file", str(folder / "ready.json")]
+    kept = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "REDIS_URL")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
+    if database_url:
+        environment["DATABASE_URL"] = database_url
     log = (folder / "demo.log").open("w", encoding="utf-8")
     return subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log, text=True
