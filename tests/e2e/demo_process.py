@@ -35,9 +35,11 @@ class Demo:
 @contextmanager
 def running_demo(folder: Path) -> Iterator[Demo]:
     """The demo on a free port with its own data directory and, where one is given, database."""
-    with own_database(os.environ.get("DATABASE_URL")) as database_url:
-        with _running(folder, database_url) as told:
-            yield Demo(told["url"], told["users"], folder / "data", database_url)
+    with (
+        own_database(os.environ.get("DATABASE_URL")) as database_url,
+        _running(folder, database_url) as told,
+    ):
+        yield Demo(told["url"], told["users"], folder / "data", database_url)
 
 
 @contextmanager
