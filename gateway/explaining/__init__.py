@@ -1,0 +1,33 @@
+"""Why a call was refused, and what would allow it: one function per family of codes (pure)."""
+
+from gateway.explaining import arguments, door, limits, outcomes, policies, resolving
+from gateway.explaining.table import explain, explained_codes
+from gateway.explaining.types import (
+    Explanation,
+    Ref,
+    Refused,
+    RunFacts,
+    SpokenPermission,
+    Step,
+    Today,
+    Way,
+)
+
+__all__ = [
+    "Explanation",
+    "Ref",
+    "Refused",
+    "RunFacts",
+    "SpokenPermission",
+    "Step",
+    "Today",
+    "Way",
+    "arguments",
+    "door",
+    "explain",
+    "explained_codes",
+    "limits",
+    "outcomes",
+    "policies",
+    "resolving",
+]

@@ -1,0 +1,75 @@
+"""Failures of the last steps: the network, the adapter, and an answer off its contract."""
+
+from __future__ import annotations
+
+from contextos.core.errors import catalogue, spec_for
+from gateway.explaining.table import explains
+from gateway.explaining.types import Explanation, Ref, Refused, Step, Today, Way
+from gateway.explaining.wording import DEVELOPER, OPERATOR, OWNER, said
+
+_EGRESS = tuple(spec.code for spec in catalogue() if spec.code.startswith("egress."))
+
+
+@explains(*_EGRESS)
+def explain_egress(refused: Refused, today: Today) -> Explanation:
+    """The one door to the network did not let it through, or nobody answered behind it."""
+    spec = spec_for(refused.code)
+    return Explanation(
+        step=Step.LIMITS if spec.http_status in (403, 422) else Step.INVOKE,
+        headline=f"{spec.title}.",
+        because=said(refused),
+        ways=[
+            Way(spec.remediation, OWNER, _version(refused)),
+            *([Way("Call again later with the same key.", DEVELOPER)] if spec.retryable else []),
+        ],
+        involved=[refused.capability],
+    )
+
+
+@explains(
+    "function.unknown",
+    "function.unsupported_action",
+    "function.raised",
+    "function.reply_too_large",
+    "function.reply_not_json",
+    "function.timeout",
+    "function.busy",
+    "function.runner_died",
+    "function.runner_failed",
+    "function.not_a_task",
+)
+def explain_function(refused: Refused, today: Today) -> Explanation:
+    """The callable did not do its part."""
+    spec = spec_for(refused.code)
+    return Explanation(
+        step=Step.INVOKE,
+        headline=f"{spec.title}.",
+        because=said(refused),
+        ways=[
+            Way(spec.remediation, OWNER, _version(refused)),
+            *([Way("Call again later with the same key.", DEVELOPER)] if spec.retryable else []),
+            Way("Look at the runner's log.", OPERATOR),
+        ],
+        involved=[refused.capability],
+    )
+
+
+@explains("output.schema", "output.unstorable")
+def explain_output(refused: Refused, today: Today) -> Explanation:
+    """The answer is not what was promised, so it is not passed on."""
+    return Explanation(
+        step=Step.NORMALISE,
+        headline="The adapter answered something else than its reviewed contract says.",
+        because=said(refused),
+        missing=["An answer that matches the output schema"],
+        ways=[
+            Way("Mend the adapter, or have the new contract reviewed.", OWNER, _version(refused))
+        ],
+        involved=[refused.capability],
+    )
+
+
+def _version(refused: Refused) -> Ref | None:
+    if not refused.adapter_id or not refused.adapter_version:
+        return None
+    return Ref("version", f"{refused.adapter_id}@{refused.adapter_version}")
