@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("contextos", "audit", "registry", "approvals", "gateway")
+PACKAGES = ("contextos", "audit", "registry", "approvals", "gateway", "contextos_client")
 
 
 @cache

@@ -20,6 +20,7 @@ MAY_OPEN_SOCKETS = {
     "contextos/net": "the one door",
     "contextos/serve.py": "binds the listening port to refuse a busy one",
     "contextos/demo/supervisor.py": "binds the listening port to refuse a busy one",
+    "contextos_client/wire.py": "runs in other people's programs, which call us from outside",
 }
 
 
