@@ -57,10 +57,16 @@ _VAGUE_WORDS = _EMPTY_WORDS | {
     "run",
     "task",
 }
+# Verbs whose object has to say it: `process_harvest` does, `process_data` does not.
+_EMPTY_VERBS = frozenset({"manage", "process"})
+_EMPTY_OBJECTS = frozenset({"data", "info", "input", "object", "payload"})
 # Words that add nothing where no domain stands before them.
 _FILLERS = frozenset(
     {
         "a",
+        "backend",
+        "common",
+        "core",
         "data",
         "fetch",
         "get",
@@ -71,6 +77,8 @@ _FILLERS = frozenset(
         "manage",
         "mcp",
         "my",
+        "ops",
+        "platform",
         "process",
         "send",
         "server",
@@ -79,6 +87,7 @@ _FILLERS = frozenset(
         "system",
         "test",
         "the",
+        "tools",
         "update",
         "util",
         "utils",
@@ -87,7 +96,7 @@ _FILLERS = frozenset(
 )
 # Bare verbs that stay empty as the whole name of a tool, even where its id adds a domain; servers
 # that offer just one thing do call it `query`, `search` or `fetch`.
-_BARE_TOOL_NAMES = (_VAGUE_WORDS - {"query", "task"}) | {"manage", "process"}
+_BARE_TOOL_NAMES = (_VAGUE_WORDS - {"query", "task"}) | _EMPTY_VERBS
 _HTTP_VERBS = frozenset({"delete", "get", "head", "options", "patch", "post", "put"})
 _VERSION = re.compile(r"(?:^|[._/-])v\d+(?:[._/-]|$)", re.IGNORECASE)
 # Bindings the model sees; operation ids and function names belong to the other side.
@@ -119,6 +128,8 @@ def _is_vague_operation(operation: str) -> bool:
     words = _meaningful(operation)
     if len(words) == 1:
         return words[0] in _EMPTY_WORDS
+    if words[:1] and words[0] in _EMPTY_VERBS:
+        return all(word in _VAGUE_WORDS | _EMPTY_OBJECTS for word in words[1:])
     return bool(words) and all(word in _VAGUE_WORDS for word in words)
 
 

@@ -33,7 +33,7 @@ def _name(item: JSONObject) -> str:
 def resource_classification_missing(manifest: Manifest) -> Iterator[Complaint]:
     for pointer, item in manifest.parts("resources"):
         given = item.get("classification")
-        if given not in _CLASSIFICATIONS:
+        if not isinstance(given, str) or given.strip().upper() not in _CLASSIFICATIONS:
             said = (
                 "is not classified" if not given else f"has the class {show(given)}, unknown here"
             )

@@ -15,6 +15,8 @@ from registry.readiness.words import label, show, split_words
 _METHOD_NAMES = frozenset({"method", "http_method", "verb", "http_verb", "request_method"})
 _PATH_NAMES = frozenset({"path", "endpoint", "route", "request_path", "api_path", "resource_path"})
 _URL_NAMES = frozenset({"url", "uri", "href", "request_url", "target_url"})
+# A whole query language: `query` is none, people search with plain words in it.
+_LANGUAGE_NAMES = frozenset({"sql", "sql_query", "sql_statement", "raw_sql", "graphql", "cypher"})
 _BODY_NAMES = frozenset(
     {"payload", "body", "data", "params", "parameters", "headers", "query", "json", "request_body"}
 )
@@ -141,8 +143,8 @@ _JOINERS = frozenset({"and", "or", "then"})
     "tool.generic_request",
     Severity.BLOCK,
     title="One tool can make any request",
-    why="A tool that takes a method and a path is the whole API: nothing narrower can be allowed, "
-    "denied or approved.",
+    why="A tool that takes a method and a path, or a statement of a query language, is the whole "
+    "system: nothing narrower can be allowed, denied or approved.",
     fix="Expose the few operations the workflow needs, each as a capability with its own schema.",
 )
 def tool_generic_request(manifest: Manifest) -> Iterator[Complaint]:
@@ -187,10 +189,18 @@ class _RequestShape:
         self._by_key = {_key(name): name for name in meaning.property_names()}
 
     def is_generic(self) -> bool:
-        return bool(self._method_and_path() or self._graphql() or self._remote_procedure())
+        return bool(self._taken())
 
     def describe(self) -> str:
-        return f"takes {self._method_and_path() or self._graphql() or self._remote_procedure()}"
+        return f"takes {self._taken()}"
+
+    def _taken(self) -> str:
+        return (
+            self._method_and_path()
+            or self._graphql()
+            or self._remote_procedure()
+            or self._statement()
+        )
 
     def _method_and_path(self) -> str:
         method = self._first(_METHOD_NAMES, self._is_http_method)
@@ -200,7 +210,17 @@ class _RequestShape:
             return f"a free {show(path)} with {show(method)}"
         if method and url and self._by_key.keys() & _BODY_NAMES:
             return f"a free {show(url)} with {show(method)} and a body"
+        if method and url and not self._only_reads(method):
+            return f"a free {show(url)} with {show(method)}"
         return ""
+
+    def _only_reads(self, method: str) -> bool:
+        values = _choices(self._reader, self._reader.property(self.meaning, method))
+        return values is not None and all(_key(value) in _READ_METHODS for value in values)
+
+    def _statement(self) -> str:
+        name = self._first(_LANGUAGE_NAMES, self._is_free_text)
+        return f"a free statement in {show(name)}" if name else ""
 
     def _graphql(self) -> str:
         query = self._first(frozenset({"query", "graphql", "document"}), self._is_free_text)

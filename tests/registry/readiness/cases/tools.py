@@ -23,6 +23,10 @@ CASES = {
             read_input(closed(method=TEXT, url={"type": "string", "format": "uri"}, body=TEXT)),
             read_input(closed(query=TEXT, variables=SOME_OBJECT)),
             read_input(closed(method=TEXT, params={})),
+            read_input(closed(method=HTTP, url=TEXT)),
+            read_input(closed(method=TEXT, url=TEXT)),
+            read_input(closed(sql=TEXT)),
+            read_input(closed(rawSql=TEXT, limit={"type": "integer"})),
             read_input(
                 {
                     "$ref": "#/$defs/request",
@@ -40,6 +44,9 @@ CASES = {
             read_input(closed(payment_method=TEXT, path=TEXT)),
             read_input(closed(path=TEXT)),
             read_input(closed(url=TEXT)),
+            read_input(closed(method={"enum": ["GET", "HEAD"]}, url=TEXT)),
+            read_input(closed(sql={"enum": ["daily_totals", "weekly_totals"]})),
+            read_input(closed(sql_dialect=TEXT)),
             read_input(closed(url=TEXT, headers=SOME_OBJECT)),
             read_input(closed(query=TEXT, limit={"type": "integer"})),
             read_input(closed(query=TEXT, variables=closed(id=TEXT))),
