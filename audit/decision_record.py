@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -187,6 +187,31 @@ def canonical_text(facts: DecisionFacts) -> str:
         "created_at": format_time(facts.created_at),
     }
     return canonicalise(record | {"record_hash": record_hash(record)}).decode("utf-8")
+
+
+def facts_of(record: Mapping[str, Any]) -> DecisionFacts:
+    """A stored row as facts again, so that the next row of its decision can be built on it."""
+    capability, given = dict(record["capability"]), {f.name for f in fields(DecisionFacts)}
+    kept = {name: value for name, value in record.items() if name in given}
+    return DecisionFacts(
+        **kept
+        | {
+            "status": DecisionStatus(record["status"]),
+            "principal_chain": tuple(_link(link) for link in record["principal_chain"]),
+            "capability": CapabilityFacts(cls=capability.pop("class"), **capability),
+            "lineage": LineageFacts(**record["lineage"]),
+            "created_at": parse_time(record["created_at"]),
+        }
+    )
+
+
+def _link(link: Mapping[str, Any]) -> PrincipalRef:
+    return PrincipalRef(
+        kind=PrincipalKind(link["kind"]),
+        id=link["id"],
+        tenant_id=link["tenant_id"],
+        display=link.get("display"),
+    )
 
 
 def _copied(value: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -151,6 +151,8 @@ class Payload(models.Model):
 
     payload_id = models.CharField(primary_key=True, max_length=40)
     tenant_id = models.CharField(max_length=64)
+    decision_id = models.CharField(max_length=40, blank=True)
+    kind = models.CharField(max_length=20, help_text="args, inputs, output, transcript ...")
     commitment = models.CharField(max_length=71)
     sealed = models.BinaryField(
         null=True, help_text="Salt and value under the field keys; null once erased."
@@ -160,7 +162,10 @@ class Payload(models.Model):
 
     class Meta:
         default_permissions = ()
-        indexes = [models.Index(fields=["tenant_id", "commitment"], name="payload_by_commitment")]
+        indexes = [
+            models.Index(fields=["tenant_id", "commitment"], name="payload_by_commitment"),
+            models.Index(fields=["decision_id", "kind"], name="payload_by_decision"),
+        ]
         constraints = [
             models.CheckConstraint(
                 name="payload_erased_is_empty",

@@ -6,7 +6,7 @@ One statement on PostgreSQL (one round trip, one commit), one transaction on SQL
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -45,6 +45,14 @@ class Insert:
         return text, list(self.values.values())
 
 
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A value the database works out from the row as it was; `sql` is our own text, never input."""
+
+    sql: str
+    parameters: tuple[Any, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
     """A compare-and-set: changes the row only while every column of `where` has its value."""
@@ -55,17 +63,22 @@ class Update:
     where: Mapping[str, Any]
     after: str | None = None
     add: Mapping[str, int] = field(default_factory=dict)  # columns that grow by a number
+    compute: Mapping[str, Computed] = field(default_factory=dict)
+    unless_later: Mapping[str, datetime] = field(default_factory=dict)  # null or not after this
 
     def clause(self) -> tuple[str, list[Any]]:
         """The statement, for a place where `after` is already known to hold."""
         settings = [f"{_quote(name)} = %s" for name in self.values]
         settings += [f"{_quote(name)} = {_quote(name)} + %s" for name in self.add]
+        settings += [f"{_quote(name)} = ({made.sql})" for name, made in self.compute.items()]
         tests = [f"{_quote(name)} = %s" for name in self.where]
+        tests += [f"({_quote(n)} IS NULL OR {_quote(n)} <= %s)" for n in self.unless_later]
         text = f"UPDATE {_quote(self.table)} SET {', '.join(settings)} WHERE {' AND '.join(tests)}"
         if self.after:
             text += f" AND EXISTS (SELECT 1 FROM {_quote(self.after)})"
-        parameters = [*self.values.values(), *self.add.values(), *self.where.values()]
-        return text, parameters
+        computed = [value for made in self.compute.values() for value in made.parameters]
+        parameters = [*self.values.values(), *self.add.values(), *computed]
+        return text, [*parameters, *self.where.values(), *self.unless_later.values()]
 
 
 Write = Insert | Update
@@ -107,13 +120,7 @@ def _one_transaction(writes: Sequence[Write]) -> frozenset[str]:
 
 def _freed(write: Write) -> Write:
     """The same write without its condition, which was just seen to hold."""
-    if isinstance(write, Insert):
-        return Insert(
-            name=write.name, table=write.table, values=write.values, unless_taken=write.unless_taken
-        )
-    return Update(
-        name=write.name, table=write.table, values=write.values, where=write.where, add=write.add
-    )
+    return replace(write, after=None)
 
 
 def _spelled(value: Any) -> Any:

@@ -22,7 +22,7 @@ MAX_BYTES = 32 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SealedPayload:
-    """A value ready to be stored: what records may say of it, and the row that keeps it."""
+    """A value ready to be stored: what records may say of it, and the write that keeps it."""
 
     payload_id: str
     commitment: str
@@ -34,21 +34,34 @@ def commitment_to(salt: bytes, content: bytes) -> str:
     return "sha256:" + hashlib.sha256(salt + content).hexdigest()
 
 
-def seal_payload(*, tenant_id: str, value: Any, name: str = "payload") -> SealedPayload:
-    """Commit to a value and encrypt it; the caller writes the row with what refers to it."""
+def seal_payload(
+    *, tenant_id: str, decision_id: str, kind: str, value: Any, after: str | None = None
+) -> SealedPayload:
+    """Commit to a value and encrypt it; the caller writes the row with what refers to it.
+
+    The write is named for its kind; `after` names the write it depends on.
+    """
     salt, content = secrets.token_bytes(SALT_BYTES), canonicalise(value)
     payload_id = new_id("pay")
     commitment = commitment_to(salt, content)
     row = {
         "payload_id": payload_id,
         "tenant_id": tenant_id,
+        "decision_id": decision_id,
+        "kind": kind,
         "commitment": commitment,
         "sealed": encrypt_field(salt + content, context=_context(tenant_id, payload_id)),
         "created_at": utcnow(),
     }
-    return SealedPayload(
-        payload_id, commitment, Insert(name=name, table=Payload._meta.db_table, values=row)
-    )
+    write = Insert(name=f"payload_{kind}", table=Payload._meta.db_table, values=row, after=after)
+    return SealedPayload(payload_id, commitment, write)
+
+
+def find_payload(*, tenant_id: str, decision_id: str, kind: str) -> Any | None:
+    """The newest value of a kind that a decision left, or None when it left none."""
+    rows = Payload.objects.filter(tenant_id=tenant_id, decision_id=decision_id, kind=kind)
+    payload_id = rows.order_by("-payload_id").values_list("payload_id", flat=True).first()
+    return None if payload_id is None else open_payload(tenant_id=tenant_id, payload_id=payload_id)
 
 
 def open_payload(*, tenant_id: str, payload_id: str) -> Any:

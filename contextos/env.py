@@ -198,6 +198,19 @@ VARIABLES: tuple[Variable, ...] = (
         "How many functions run at once in one process; each has a child process of its own.",
     ),
     Variable(
+        "CONTEXTOS_CALL_WAITERS",
+        _whole_number,
+        4,
+        "How many callers of one web process may wait for a call to end; others are told to come "
+        "back. Keep it below the number of threads.",
+    ),
+    Variable(
+        "CONTEXTOS_EMBEDDED_WORKERS",
+        _whole_number,
+        8,
+        "How many calls the embedded worker makes at the same time.",
+    ),
+    Variable(
         "ADAPTER_JWT_SECRET",
         _text,
         None,

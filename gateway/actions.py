@@ -2,5 +2,8 @@
 
 ACTIONS = {
     "run.opened": "Run opened",
+    "call.cancel_asked": "Cancelling of a call asked for",
+    "call.reconciled": "Unknown outcome settled",
+    "call.run_again": "Call let run again",
     "gateway.icons_fetched": "Icons fetched",
 }

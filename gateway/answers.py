@@ -11,7 +11,10 @@ from contextos.core.errors import ContextOSError, ErrorKind, http_status, tool_e
 from gateway.context import CallContext
 
 # A refusal that a person or a rule meant is `rejected`; what the caller can mend is `failed`.
-_REJECTING = frozenset({ErrorKind.AUTH, ErrorKind.POLICY, ErrorKind.APPROVAL})
+REJECTING = frozenset({ErrorKind.AUTH, ErrorKind.POLICY, ErrorKind.APPROVAL})
+
+
+_COME_BACK = (409, 429, 503)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class Answer:
 
 def refusal(context: CallContext, error: ContextOSError, *, decision_id: str | None) -> Answer:
     """A call that was not accepted: no id of its own, but the decision that says why."""
-    status = ResultStatus.REJECTED if error.kind in _REJECTING else ResultStatus.FAILED
+    status = ResultStatus.REJECTED if error.kind in REJECTING else ResultStatus.FAILED
     envelope = ToolResultEnvelope(
         tool_call_id=None,
         run_id=context.request.run_id if context.run else None,
@@ -37,8 +40,9 @@ def refusal(context: CallContext, error: ContextOSError, *, decision_id: str | N
         error=tool_error(error),
     )
     headers = {}
-    if error.retry_after_ms is not None:
-        headers["Retry-After"] = str(max(1, error.retry_after_ms // 1000))
+    pause = error.retry_after_ms
+    if pause is not None or http_status(error) in _COME_BACK:
+        headers["Retry-After"] = str(max(1, -(-(pause or 0) // 1000)))
     return Answer(envelope.as_dict(), http_status(error), headers)
 
 
@@ -46,5 +50,13 @@ def stored(body: Mapping[str, Any], *, replayed: bool) -> Answer:
     """The recorded answer of a call, as it was given the first time."""
     status = body["status"]
     code = {"paused": 202, "deferred": 202, "rejected": 403}.get(status, 200)
-    headers = {"Location": f"/api/v1/tool-calls/{body['tool_call_id']}"} if code == 202 else {}
-    return Answer({**body, "replayed": True} if replayed else body, code, headers)
+    body = {**body, "replayed": True} if replayed else body
+    return Answer(body, code, _where_to_look(body) if code == 202 else {})
+
+
+def _where_to_look(body: Mapping[str, Any]) -> dict[str, str]:
+    pause = (body.get("task") or {}).get("poll_after_ms") or 1000
+    return {
+        "Location": f"/api/v1/tool-calls/{body['tool_call_id']}",
+        "Retry-After": str(max(1, -(-pause // 1000))),
+    }

@@ -13,10 +13,9 @@ from gateway.models import Run
 from registry.compiled import CompiledRun, PermittedCapability
 from registry.packs import Permission
 from registry.policy import PolicyDecision, PolicyInputs
-from registry.resolution import ResolvedCapability
+from registry.resolution import ResolvedCapability, timeout_seconds
 
 QUICK_SECONDS = 10.0
-DEFAULT_SECONDS = 10.0
 DEFAULT_WINDOW_SECONDS = 86_400
 
 
@@ -101,11 +100,7 @@ class CallContext:
     @property
     def timeout_seconds(self) -> float:
         """How long one attempt may take."""
-        for owner in (self.declaration, self.capability.manifest.get("transport") or {}):
-            seconds = owner.get("timeout_seconds")
-            if isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0:
-                return float(seconds)
-        return DEFAULT_SECONDS
+        return timeout_seconds(self.capability)
 
     @property
     def is_quick(self) -> bool:

@@ -1,220 +1,129 @@
-"""One attempt of an accepted call: invoke outside any transaction, then end it in one write."""
+"""Makes an attempt: invoke outside any transaction, judge what came back, then end or go on."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
-from audit.decision_record import DecisionFacts, DecisionStatus
-from audit.decisions import prepare_decision
-from audit.one_statement import Insert, Json, Update, Write, write_together
-from audit.payloads import seal_payload
-from contextos.core.canonical import canonicalise, digest
 from contextos.core.clock import utcnow
-from contextos.core.envelopes import ResultStatus, ToolResultEnvelope
 from contextos.core.errors import ContextOSError, coded_error
-from contextos.core.ids import new_id
-from gateway.connectors.base import Connector, Invocation, Reply, ReplyKind
-from gateway.critic import evidence_value, has_evidence
-from gateway.models import Evidence, Run, ToolCall
-from gateway.normalise import Normalised, normalise_fault, normalise_output, normalise_tool_error
-from gateway.states import CallState
-from registry.resolution import ResolvedCapability
+from gateway.attempts import Attempt
+from gateway.connectors import connector_for
+from gateway.connectors.base import Connector, Reply, ReplyKind
+from gateway.ending import Ending, finish, requeue
+from gateway.models import ToolCall
+from gateway.normalise import (
+    Normalised,
+    normalise_cancelled,
+    normalise_fault,
+    normalise_output,
+    normalise_tool_error,
+)
+from gateway.retrying import retry_pause
+from gateway.waiting_work import begin_waiting, is_task
 
 # Faults after which nothing can have happened on the far side.
-_HARMLESS = frozenset(
+HARMLESS = frozenset(
     {"function.busy", "function.runner_failed", "function.unknown", "function.unsupported_action"}
 )
-_STATUS = {
-    ResultStatus.OK: (CallState.OK, DecisionStatus.EXECUTED),
-    ResultStatus.FAILED: (CallState.FAILED, DecisionStatus.FAILED),
-    ResultStatus.CANCELLED: (CallState.CANCELLED, DecisionStatus.CANCELLED),
-    ResultStatus.UNKNOWN_OUTCOME: (CallState.UNKNOWN_OUTCOME, DecisionStatus.UNKNOWN),
-}
+_WAITING = (ReplyKind.WORKING, ReplyKind.INPUT_REQUIRED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """Everything one attempt needs; `facts` is the last row of the decision so far."""
-
-    call: ToolCall
-    capability: ResolvedCapability
-    invocation: Invocation
-    facts: DecisionFacts
-    policy_decision_id: str | None
-
-
-def attempt_call(attempt: Attempt, connector: Connector) -> dict[str, Any]:
-    """Invoke, normalise, and record the end; the result envelope as it is stored."""
+def attempt_inline(attempt: Attempt) -> dict[str, Any]:
+    """A quick call in the web thread; it is tried again only while its own time lasts."""
     started = time.monotonic()
-    outcome = _invoked(attempt, connector)
-    latency_ms = int((time.monotonic() - started) * 1000)
-    return finish(attempt, outcome, latency_ms=latency_ms)
+    call, connector = attempt.call, connector_of(attempt)
+    while True:
+        outcome = _judged(attempt, _asked(attempt, connector))
+        pause = retry_pause(attempt, outcome)
+        if pause is None or not _has_time(call, pause):
+            return finish(attempt, outcome, Ending(latency_ms=_milliseconds(started)))
+        time.sleep(pause.total_seconds())
+        call.attempts += 1
 
 
-def _invoked(attempt: Attempt, connector: Connector) -> Normalised:
-    declaration = attempt.capability.declaration
-    try:
-        reply = connector.invoke(attempt.invocation)
-    except ContextOSError as fault:
-        possible = attempt.call.is_write and fault.code not in _HARMLESS
-        return normalise_fault(fault, effect_possible=possible, attempts_left=0)
+def attempt_in_worker(attempt: Attempt) -> None:
+    """An attempt of a queued call: it ends, waits for the far side, or goes back to the queue."""
+    started = time.monotonic()
+    reply = _asked(attempt, connector_of(attempt))
+    if isinstance(reply, Reply) and reply.kind in _WAITING and is_task(attempt):
+        begin_waiting(attempt, reply)
+        return
+    outcome = _judged(attempt, reply)
+    pause = retry_pause(attempt, outcome)
+    if pause is not None:
+        requeue(attempt, pause=pause)
+        return
+    spent = attempt.call.attempts > 1 and bool((outcome.error or {}).get("retryable"))
+    finish(attempt, outcome, Ending(latency_ms=_milliseconds(started), dead_letter=spent))
+
+
+def connector_of(attempt: Attempt) -> Connector:
+    """The connector of the protocol that the call's manifest names."""
+    return connector_for(str(attempt.capability.manifest.get("protocol")))
+
+
+def judged_reply(attempt: Attempt, reply: Reply) -> Normalised:
+    """What an answer of the tool amounts to."""
+    left = attempt.max_attempts - attempt.call.attempts
     if reply.kind is ReplyKind.TOOL_ERROR:
-        declared = {item.get("code"): item for item in declaration.get("errors") or []}
-        return normalise_tool_error(reply, declared=declared, attempts_left=0)
+        declared = {item.get("code"): item for item in attempt.declaration.get("errors") or []}
+        return normalise_tool_error(reply, declared=declared, attempts_left=left)
+    if reply.kind is ReplyKind.CANCELLED:
+        return normalise_cancelled(attempt.call.cancel_reason)
     if reply.kind is not ReplyKind.OUTPUT:
-        return _unexpected(attempt, reply)
+        # A capability declared as a plain call may not turn into long work behind our back.
+        fault = coded_error("function.not_a_task", data={"state": reply.kind.value})
+        return judged_fault(attempt, fault)
     return normalise_output(
         reply,
         output_validator=attempt.capability.output_validator,
-        evidence_keys=tuple(declaration.get("evidence_keys") or ()),
+        evidence_keys=tuple(attempt.declaration.get("evidence_keys") or ()),
+        effect_possible=attempt.call.is_write,
     )
 
 
-def _unexpected(attempt: Attempt, reply: Reply) -> Normalised:
-    """A capability declared as a plain call may not turn into long work behind our back."""
-    fault = coded_error("function.not_a_task", data={"state": reply.kind.value})
-    return normalise_fault(fault, effect_possible=attempt.call.is_write, attempts_left=0)
+def judged_fault(attempt: Attempt, fault: ContextOSError) -> Normalised:
+    """What a failure of the way there amounts to; a write that may have happened is unknown."""
+    possible = attempt.call.is_write and fault.code not in HARMLESS
+    if fault.code == "call.cancelled" and not possible:
+        return normalise_cancelled(attempt.call.cancel_reason)
+    left = attempt.max_attempts - attempt.call.attempts
+    return normalise_fault(fault, effect_possible=possible, attempts_left=left)
 
 
-def finish(attempt: Attempt, outcome: Normalised, *, latency_ms: int) -> dict[str, Any]:
-    """Terminal state, terminal record, output and evidence: together or not at all."""
-    call = attempt.call
-    state, status = _STATUS[outcome.status]
-    output = seal_payload(tenant_id=call.tenant_id, value=outcome.output, name="output")
-    minted = _mint(attempt, outcome)
-    envelope = _envelope(attempt, outcome, latency_ms, minted.ref if minted else None)
-    stored = {**envelope, "output": None}
-    facts = _terminal(attempt, outcome, status, envelope, output.commitment)
-    record = prepare_decision(facts, after="call")
-    moment = utcnow()
-    move = Update(
-        name="call",
-        table=ToolCall._meta.db_table,
-        values={
-            "state": state.value,
-            "result": canonicalise(stored).decode(),
-            "output_payload": output.payload_id if outcome.output is not None else "",
-            "error_code": str((outcome.error or {}).get("code", "")),
-            "finished_at": None if state == CallState.UNKNOWN_OUTCOME else moment,
-            "lease_until": None,
-            "records": facts.seq,
-        },
-        where={
-            "tool_call_id": call.tool_call_id,
-            "state": CallState.EXECUTING.value,
-            "worker": call.worker,
-        },
-    )
-    writes: list[Write] = [move, *record.writes, _after(output.write)]
-    writes += minted.writes if minted else ()
-    writes.append(_settled_budget(call, outcome))
-    if "call" not in write_together(*writes):
-        raise coded_error("call.lost_lease")
-    return envelope
+def _asked(attempt: Attempt, connector: Connector) -> Reply | ContextOSError:
+    try:
+        return connector.invoke(replace(attempt.invocation(), should_stop=_cancel_watch(attempt)))
+    except ContextOSError as fault:
+        return fault
 
 
-def _after(write: Insert) -> Insert:
-    return Insert(name=write.name, table=write.table, values=write.values, after="call")
-
-
-def _settled_budget(call: ToolCall, outcome: Normalised) -> Update:
-    return Update(
-        name="run",
-        table=Run._meta.db_table,
-        values={},
-        add={"spent_cents": outcome.cost_cents or 0, "reserved_cents": -call.reserved_cents},
-        where={"run_id": call.run_id},
-        after="call",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Minted:
-    """One new evidence reference and the rows that make it."""
-
-    ref: str
-    writes: tuple[Insert, ...]
-
-
-def _mint(attempt: Attempt, outcome: Normalised) -> _Minted | None:
-    """One reference per result, over the declared keys that it really carries."""
-    declared = attempt.capability.declaration.get("evidence_keys") or []
-    keys = [key for key in declared if has_evidence(outcome.output, key)]
-    if outcome.status is not ResultStatus.OK or not keys:
+def _cancel_watch(attempt: Attempt) -> Callable[[], bool] | None:
+    """Looks for a wish to cancel, where the manifest says that the tool may be stopped."""
+    if not (attempt.declaration.get("execution") or {}).get("cancellable"):
         return None
-    call, ref = attempt.call, new_id("ev")
-    values = {key: evidence_value(outcome.output, key) for key in keys}
-    sealed = seal_payload(tenant_id=call.tenant_id, value=values, name="evidence_value")
-    row = {
-        "evidence_ref": ref,
-        "tenant_id": call.tenant_id,
-        "run_id": call.run_id,
-        "tool_call_id": call.tool_call_id,
-        "capability_id": call.capability_id,
-        "source": f"{call.adapter_id}@{call.adapter_version}",
-        "keys": Json(keys),
-        "commitment": sealed.commitment,
-        "payload_id": sealed.payload_id,
-        "classification": "INTERNAL",
-        "observed_at": utcnow(),
-    }
-    table = Evidence._meta.db_table
-    minted = Insert(name="evidence", table=table, values=row, after="call")
-    return _Minted(ref, (minted, _after(sealed.write)))
+
+    def wanted() -> bool:
+        reasons = ToolCall.objects.filter(pk=attempt.call.pk).values_list("cancel_reason")
+        attempt.call.cancel_reason = (reasons.first() or ("",))[0]
+        return bool(attempt.call.cancel_reason)
+
+    return wanted
 
 
-def _envelope(
-    attempt: Attempt, outcome: Normalised, latency_ms: int, evidence_ref: str | None
-) -> dict[str, Any]:
-    call = attempt.call
-    return ToolResultEnvelope(
-        tool_call_id=call.tool_call_id,
-        run_id=call.run_id,
-        trace_id=attempt.facts.trace_id,
-        capability_id=call.capability_id,
-        status=outcome.status,
-        policy_decision_id=attempt.policy_decision_id,
-        latency_ms=latency_ms,
-        attempts=call.attempts,
-        output=outcome.output,
-        evidence_refs=(evidence_ref,) if evidence_ref else (),
-        decision_id=call.decision_id,
-        critic=outcome.score.as_dict(),
-        metrics={
-            "latency_ms": latency_ms,
-            "retry_count": call.attempts - 1,
-            "upstream_status": outcome.upstream_status,
-            "cost_cents": outcome.cost_cents,
-        },
-        adapter={
-            "adapter_id": call.adapter_id,
-            "version": call.adapter_version,
-            "manifest_hash": attempt.capability.manifest_hash,
-        },
-        error=outcome.error,
-    ).as_dict()
+def _judged(attempt: Attempt, reply: Reply | ContextOSError) -> Normalised:
+    if isinstance(reply, Reply):
+        return judged_reply(attempt, reply)
+    return judged_fault(attempt, reply)
 
 
-def _terminal(
-    attempt: Attempt,
-    outcome: Normalised,
-    status: DecisionStatus,
-    envelope: Mapping[str, Any],
-    commitment: str,
-) -> DecisionFacts:
-    hashed = digest({**envelope, "output": commitment if outcome.output is not None else None})
-    return replace(
-        attempt.facts,
-        seq=attempt.facts.seq + 1,
-        status=status,
-        created_at=utcnow(),
-        tool_result_hash=hashed,
-        error=outcome.error,
-        attempts=attempt.call.attempts,
-        cost_cents=outcome.cost_cents,
-        scorecard=outcome.score.as_dict(),
-        evidence_refs=(*attempt.facts.evidence_refs, *envelope["evidence_refs"]),
-    )
+def _has_time(call: ToolCall, pause: timedelta) -> bool:
+    return call.deadline_at is not None and utcnow() + pause < call.deadline_at
+
+
+def _milliseconds(started: float) -> int:
+    return int((time.monotonic() - started) * 1000)

@@ -8,9 +8,16 @@ from typing import Any
 
 from contextos.core.canonical import canonicalise
 from contextos.core.envelopes import ResultStatus
-from contextos.core.errors import ContextOSError, ErrorKind, tool_error
+from contextos.core.errors import ContextOSError, ErrorKind, coded_error, tool_error
 from gateway.connectors.base import Reply
-from gateway.critic import Score, score_failure, score_output, score_unknown
+from gateway.critic import (
+    CriticFinding,
+    Score,
+    Verdict,
+    score_failure,
+    score_output,
+    score_unknown,
+)
 from registry.validation import Validator
 
 _TOOL_KINDS = frozenset(kind.value for kind in ErrorKind)
@@ -27,20 +34,30 @@ class Normalised:
     error: Mapping[str, Any] | None = None
     upstream_status: str | None = None
     cost_cents: int | None = None
+    rejected_output: Any = None  # storable, but not what was reviewed: kept for whoever looks
 
 
 def normalise_output(
-    reply: Reply, *, output_validator: Validator | None, evidence_keys: tuple[str, ...]
+    reply: Reply,
+    *,
+    output_validator: Validator | None,
+    evidence_keys: tuple[str, ...],
+    effect_possible: bool,
 ) -> Normalised:
-    """Accept an answer only if it is storable JSON and matches the pinned output schema."""
+    """Accept an answer only if it is storable JSON and matches the pinned output schema.
+
+    A write that answered something unreadable has probably happened: that is unknown, not failed.
+    """
     problem = _unusable(reply.output, output_validator)
     if problem is not None:
+        status = ResultStatus.UNKNOWN_OUTCOME if effect_possible else ResultStatus.FAILED
         return Normalised(
-            status=ResultStatus.FAILED,
-            score=score_failure(problem, attempts_left=0),
+            status=status,
+            score=score_unknown() if effect_possible else score_failure(problem, attempts_left=0),
             error=problem,
             upstream_status=reply.upstream_status,
             cost_cents=reply.cost_cents,
+            rejected_output=reply.output if problem["code"] == "output.schema" else None,
         )
     return Normalised(
         status=ResultStatus.OK,
@@ -88,6 +105,24 @@ def normalise_fault(
         status=ResultStatus.FAILED,
         score=score_failure(error, attempts_left=attempts_left),
         error=error,
+    )
+
+
+def normalise_cancelled(reason: str) -> Normalised:
+    """The call ended because its caller, or an operator, asked for that."""
+    fault = coded_error("call.cancelled", message=f"Cancelled: {reason}" if reason else None)
+    error = tool_error(fault)
+    finding = CriticFinding(fault.code, fault.message)
+    return Normalised(
+        status=ResultStatus.CANCELLED, score=Score(Verdict.REPLAN, (finding,)), error=error
+    )
+
+
+def normalise_refused(fault: ContextOSError) -> Normalised:
+    """A call that was accepted, and may not run any more."""
+    error = tool_error(fault)
+    return Normalised(
+        status=ResultStatus.REJECTED, score=score_failure(error, attempts_left=0), error=error
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import Exists, OuterRef, Subquery
 
 from contextos.core.canonical import MAX_SAFE_INTEGER
 from contextos.core.clock import format_time
@@ -15,7 +15,8 @@ from contextos.core.modes import ApprovalMode, exceeds, parse_mode
 from gateway.connectors import connector_for
 from gateway.context import CallContext
 from gateway.idempotency import MEMBER, settle_key
-from gateway.models import Evidence, Run
+from gateway.models import Evidence, Run, ToolCall
+from gateway.states import CallState
 from registry.compiled import RunTerms, compiled_for
 from registry.models import RegistryGeneration
 from registry.packs import Permission
@@ -37,6 +38,7 @@ def load_run(context: CallContext) -> CallContext:
     """1a. The caller's own run, and the registry's generation in the same statement."""
     caller = context.caller
     generation = RegistryGeneration.objects.filter(tenant_id=OuterRef("tenant_id"))
+    failures = ToolCall.objects.filter(run=OuterRef("pk"), state=CallState.FAILED)
     run = (
         Run.objects.filter(
             run_id=context.request.run_id,
@@ -44,7 +46,10 @@ def load_run(context: CallContext) -> CallContext:
             agent_id=caller.agent.id,
             user_id=caller.user_id,
         )
-        .annotate(generation=Subquery(generation.values("number")[:1]))
+        .annotate(
+            generation=Subquery(generation.values("number")[:1]),
+            has_failures=Exists(failures),
+        )
         .first()
     )
     if run is None:

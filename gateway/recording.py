@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import contextos
 from audit.decision_record import CapabilityFacts, DecisionFacts, DecisionStatus, LineageFacts
+from audit.one_statement import Insert
+from audit.payloads import seal_payload
+from contextos.core.canonical import digest
 from contextos.core.clock import utcnow
 from contextos.core.modes import ApprovalMode
 from gateway.context import CallContext
@@ -28,8 +32,46 @@ def proposes_first(mode: ApprovalMode) -> bool:
     return mode in _PROPOSED_FIRST
 
 
+@dataclass(frozen=True, slots=True)
+class SealedInputs:
+    """What a decision was taken on: the arguments, and all that policy could read."""
+
+    args_payload: str
+    commitment: str
+    writes: tuple[Insert, ...]
+
+
+def sealed_inputs(
+    context: CallContext, decision_id: str, *, after: str | None = None
+) -> SealedInputs:
+    """Keep arguments and policy inputs by commitment, so that the decision can be taken again."""
+    where: dict[str, Any] = {"tenant_id": context.caller.tenant_id, "decision_id": decision_id}
+    given = context.args if context.permitted is not None else context.request.args
+    args = seal_payload(**where, kind="args", value=dict(given), after=after)
+    if context.inputs is None:
+        return SealedInputs(args.payload_id, args.commitment, (args.write,))
+    inputs = seal_payload(**where, kind="inputs", value=inputs_document(context), after=after)
+    return SealedInputs(args.payload_id, args.commitment, (args.write, inputs.write))
+
+
+def inputs_document(context: CallContext) -> dict[str, Any]:
+    """The policy inputs less what stands elsewhere: arguments have a payload of their own, the
+    declaration is in the signed manifest that the record names."""
+    if context.inputs is None:
+        raise LookupError("policy has not been asked yet")
+    document = context.inputs.document()
+    request = {"context": document["request"]["context"]}
+    return {**document, "request": request, "capability": {"id": context.capability.capability_id}}
+
+
 def decision_facts(
-    context: CallContext, *, decision_id: str, seq: int, status: DecisionStatus, **more: Any
+    context: CallContext,
+    *,
+    decision_id: str,
+    seq: int,
+    status: DecisionStatus,
+    args_commitment: str,
+    **more: Any,
 ) -> DecisionFacts:
     """A row about a call as far as it came; what is not known yet is null."""
     run, request = context.run, context.request
@@ -48,12 +90,22 @@ def decision_facts(
         session_id=request.session_id,
         intent=run.intent if run else None,
         decision_key=_decision_key(context),
-        policy_decision=context.decision.document() if context.decision else None,
+        policy_decision=_policy_decision(context, args_commitment),
         evidence_refs=request.evidence_refs,
         controls_active=CONTROLS,
         plan=plan if request.plan_id or request.step_id else None,
+        args_commitment=args_commitment,
         **more,
     )
+
+
+def _policy_decision(context: CallContext, args_commitment: str) -> dict[str, Any] | None:
+    """The decision with its inputs hashed over the commitment: a record gives no value away."""
+    if context.decision is None or context.inputs is None:
+        return None
+    inputs = context.inputs.document()
+    hidden = {**inputs, "request": {**inputs["request"], "args": args_commitment}}
+    return {**context.decision.document(), "inputs_hash": digest(hidden)}
 
 
 def policy_approval(context: CallContext) -> list[dict[str, Any]]:

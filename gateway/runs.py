@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -66,6 +67,7 @@ def open_run(*, caller: Caller, body: Mapping[str, Any], trace_id: str) -> Run:
         environment=environment,
         safety_mode=_safety_mode(caller, body.get("safety_mode")).value,
         trace_id=trace_id,
+        salt=secrets.token_bytes(32),
         packs=list(packs),
         pins=pins,
         max_calls=budget.max_calls,

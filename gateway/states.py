@@ -44,7 +44,12 @@ CALLS = TransitionTable(
             CallState.INPUT_REQUIRED,
             CallState.UNKNOWN_OUTCOME,
         ],
-        CallState.WORKING: [*_ENDS, CallState.INPUT_REQUIRED, CallState.UNKNOWN_OUTCOME],
+        CallState.WORKING: [
+            *_ENDS,
+            CallState.WORKING,  # another poll
+            CallState.INPUT_REQUIRED,
+            CallState.UNKNOWN_OUTCOME,
+        ],
         CallState.INPUT_REQUIRED: [*_ENDS, CallState.WORKING, CallState.UNKNOWN_OUTCOME],
         # A person records what happened, or lets it run again with the same key.
         CallState.UNKNOWN_OUTCOME: [CallState.OK, CallState.FAILED, CallState.QUEUED],

@@ -23,6 +23,7 @@ from registry.selectors import Stops, quarantines_of, signed_manifest, stops_of,
 from registry.validation import SchemaDocuments, Validator, compile_schema
 
 MAX_CACHED_SNAPSHOTS = 256
+DEFAULT_TIMEOUT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,21 @@ def build_snapshot(tenant_id: str, environment: str, generation: int) -> TenantS
 def open_capabilities(version: AdapterVersion, kids: frozenset[str]) -> OpenedCapabilities:
     """What a signed version declares for its tenant, from memory where it was read before."""
     return _opened.get(version, kids)
+
+
+def capability_of_version(version_id: str, capability_id: str) -> ResolvedCapability:
+    """For work already under way: what its version declared, whatever happened to it since."""
+    version = AdapterVersion.objects.select_related("adapter").get(pk=version_id)
+    return open_capabilities(version, trusted_kids()).by_id[capability_id]
+
+
+def timeout_seconds(capability: ResolvedCapability) -> float:
+    """How long one attempt may take."""
+    for owner in (capability.declaration, capability.manifest.get("transport") or {}):
+        seconds = owner.get("timeout_seconds")
+        if isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0:
+            return float(seconds)
+    return DEFAULT_TIMEOUT_SECONDS
 
 
 def _open(version: AdapterVersion) -> OpenedCapabilities:

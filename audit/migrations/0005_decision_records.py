@@ -53,6 +53,8 @@ class Migration(migrations.Migration):
             fields=[
                 ('payload_id', models.CharField(max_length=40, primary_key=True, serialize=False)),
                 ('tenant_id', models.CharField(max_length=64)),
+                ('decision_id', models.CharField(blank=True, max_length=40)),
+                ('kind', models.CharField(help_text='args, inputs, output, transcript ...', max_length=20)),
                 ('commitment', models.CharField(max_length=71)),
                 ('sealed', models.BinaryField(help_text='Salt and value under the field keys; null once erased.', null=True)),
                 ('created_at', models.DateTimeField()),
@@ -60,7 +62,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'default_permissions': (),
-                'indexes': [models.Index(fields=['tenant_id', 'commitment'], name='payload_by_commitment')],
+                'indexes': [models.Index(fields=['tenant_id', 'commitment'], name='payload_by_commitment'), models.Index(fields=['decision_id', 'kind'], name='payload_by_decision')],
                 'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('erased_at__isnull', True), ('sealed__isnull', False)), models.Q(('erased_at__isnull', False), ('sealed__isnull', True)), _connector='OR'), name='payload_erased_is_empty')],
             },
         ),

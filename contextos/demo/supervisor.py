@@ -22,10 +22,17 @@ _SET_PARENT_DEATH_SIGNAL = 1
 
 @dataclass(frozen=True, slots=True)
 class ProcessSpec:
-    """A named child: what to run, in the words after `python manage.py`."""
+    """A named child: what to run, in the words after `python manage.py` (or `python -m ...`)."""
 
     name: str
     arguments: Sequence[str]
+    module: str | None = None
+
+    @property
+    def command(self) -> list[str]:
+        """The whole command line."""
+        program = ["-m", self.module] if self.module else [str(PROJECT_ROOT / "manage.py")]
+        return [sys.executable, *program, *self.arguments]
 
 
 def port_is_free(port: int, host: str = "127.0.0.1") -> bool:
@@ -52,7 +59,8 @@ class Supervisor:
         """Start every child; they end with us even if we are killed."""
         for spec in self._specs:
             self._children[spec.name] = subprocess.Popen(  # noqa: S603  our own manage.py
-                [sys.executable, str(PROJECT_ROOT / "manage.py"), *spec.arguments],
+                spec.command,
+                cwd=PROJECT_ROOT,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C reaches us alone; we stop them in order

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import dj_database_url
@@ -181,6 +182,12 @@ REGISTRY_FAST_PATH_FOR_NARROWING = False
 # --- gateway ---------------------------------------------------------------------------------
 CONTEXTOS_FUNCTION_MODULES = ENV.words("CONTEXTOS_FUNCTION_MODULES")
 FUNCTION_RUNNERS = ENV.number("CONTEXTOS_FUNCTION_RUNNERS")
+# How many callers of one web process may wait for an end (`Prefer: wait`); others come back.
+CALL_WAITERS = ENV.number("CONTEXTOS_CALL_WAITERS")
+# How many calls the embedded worker makes at the same time.
+EMBEDDED_WORKERS = ENV.number("CONTEXTOS_EMBEDDED_WORKERS")
+# The same call failing this often in a row is refused until the first failure is this old.
+LOOP_GUARD = {"failures": 3, "window_seconds": 300}
 # What a run may use up unless it asks for less.
 RUN_BUDGET = {
     "max_calls": 200,
@@ -247,7 +254,13 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TIMEZONE = "UTC"
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 5}
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
+    "sweep-calls": {
+        "task": "gateway.tasks.sweep",
+        "schedule": timedelta(seconds=1),
+        "options": {"expires": 5},
+    },
     "clear-expired-sessions": {
         "task": "contextos.identity.tasks.clear_expired",
         "schedule": crontab(minute="17"),

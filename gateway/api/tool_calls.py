@@ -2,26 +2,67 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contextos.core.envelopes import ResultStatus, ToolResultEnvelope
+from contextos.core.errors import http_status, tool_error
+from contextos.restkit.problems import as_coded_error, problem_headers
 from contextos.restkit.views import APIView
 from contextos.trace_context import begin_trace, current_trace
+from gateway.answering import give_input
+from gateway.answers import REJECTING, stored
 from gateway.api.bodies import checked_body
-from gateway.calls import open_context, propose, read_call
+from gateway.calls import open_context, own_call, propose, read_call
+from gateway.cancelling import cancel_call
 from gateway.context import CallRequest
 from gateway.identity import caller_of
+from gateway.models import ToolCall
+from gateway.patience import wait_preference
+from gateway.standing import result_of
+
+_PREFER = OpenApiParameter(
+    "Prefer",
+    str,
+    OpenApiParameter.HEADER,
+    description="`wait=N`: wait up to N seconds (30 at most) for the call to end.",
+)
 
 
-class ToolCallListView(APIView):
+class EnvelopeView(APIView):
+    """Answers with a result envelope also when the request itself is at fault."""
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Bad identity, bad JSON, a bad body: in the shape that callers read anyway."""
+        error = as_coded_error(exc)
+        if error is None:
+            return super().handle_exception(exc)
+        trace = current_trace()
+        envelope = ToolResultEnvelope(
+            tool_call_id=None,
+            run_id=None,
+            trace_id=trace.trace_id if trace else None,
+            capability_id=None,
+            status=ResultStatus.REJECTED if error.kind in REJECTING else ResultStatus.FAILED,
+            error=tool_error(error),
+        )
+        return Response(
+            envelope.as_dict(), status=http_status(error), headers=problem_headers(error)
+        )
+
+
+class ToolCallListView(EnvelopeView):
     """`tool-calls`."""
 
     @extend_schema(
         operation_id="tool_calls_propose",
         request=OpenApiTypes.OBJECT,
-        responses={200: OpenApiTypes.OBJECT},
+        responses={200: OpenApiTypes.OBJECT, 202: OpenApiTypes.OBJECT},
+        parameters=[_PREFER],
     )
     def post(self, request: Request) -> Response:
         """Propose a call; the answer says whether it happened, and why not."""
@@ -31,21 +72,77 @@ class ToolCallListView(APIView):
         context = open_context(
             caller=caller, request=CallRequest.from_body(body), trace_id=trace.trace_id
         )
-        answer = propose(context)
+        answer = propose(context, wait_seconds=_patience(request))
         return Response(answer.body, status=answer.http_status, headers=dict(answer.headers))
 
 
-class ToolCallView(APIView):
+class ToolCallView(EnvelopeView):
     """`tool-calls/{id}`."""
 
-    @extend_schema(operation_id="tool_calls_read", responses={200: OpenApiTypes.OBJECT})
+    @extend_schema(
+        operation_id="tool_calls_read",
+        responses={200: OpenApiTypes.OBJECT},
+        parameters=[_PREFER],
+    )
     def get(self, request: Request, tool_call_id: str) -> Response:
         """Both envelopes of a call of this caller."""
-        caller = caller_of(request)
-        found = read_call(
-            tenant_id=caller.tenant_id,
-            agent_id=caller.agent.id,
-            user_id=caller.user_id,
+        pair = read_call(
+            caller=caller_of(request),
             tool_call_id=tool_call_id,
+            wait_seconds=_patience(request),
         )
-        return Response(found)
+        return Response(pair)
+
+
+class CancelView(EnvelopeView):
+    """`tool-calls/{id}/cancel`."""
+
+    @extend_schema(
+        operation_id="tool_calls_cancel",
+        request=OpenApiTypes.OBJECT,
+        responses={200: OpenApiTypes.OBJECT, 202: OpenApiTypes.OBJECT},
+    )
+    def post(self, request: Request, tool_call_id: str) -> Response:
+        """Cancel a call of this caller, with a reason; 202 while the tool is being asked."""
+        caller = caller_of(request)
+        body = checked_body(request, "cancel")
+        call = own_call(caller=caller, tool_call_id=tool_call_id)
+        cancelled = cancel_call(
+            tenant_id=caller.tenant_id,
+            tool_call_id=call.pk,
+            reason=body["reason"],
+            actor=caller.agent.as_actor(),
+        )
+        return _standing(cancelled)
+
+
+class InputView(EnvelopeView):
+    """`tool-calls/{id}/input`."""
+
+    @extend_schema(
+        operation_id="tool_calls_input",
+        request=OpenApiTypes.OBJECT,
+        responses={202: OpenApiTypes.OBJECT},
+    )
+    def post(self, request: Request, tool_call_id: str) -> Response:
+        """Answer what the tool asked: accept with content, decline, or cancel the call."""
+        caller = caller_of(request)
+        body = checked_body(request, "input")
+        call = own_call(caller=caller, tool_call_id=tool_call_id)
+        answered = give_input(
+            call=call,
+            action=body["action"],
+            content=body.get("content"),
+            actor=caller.agent.as_actor(),
+        )
+        return _standing(answered)
+
+
+def _patience(request: Request) -> float:
+    return wait_preference(request.headers.get("Prefer"))
+
+
+def _standing(call: ToolCall) -> Response:
+    answer = stored(result_of(call), replayed=False)
+    body: dict[str, Any] = dict(answer.body)
+    return Response(body, status=answer.http_status, headers=dict(answer.headers))

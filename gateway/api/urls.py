@@ -2,13 +2,17 @@
 
 from django.urls import path
 
+from gateway.api.plans import PlanVerifyView
 from gateway.api.runs import RunListView, RunView, ToolManifestView
-from gateway.api.tool_calls import ToolCallListView, ToolCallView
+from gateway.api.tool_calls import CancelView, InputView, ToolCallListView, ToolCallView
 
 urlpatterns = [
+    path("plans/verify", PlanVerifyView.as_view(), name="plans-verify"),
     path("runs", RunListView.as_view(), name="runs"),
     path("runs/<str:run_id>", RunView.as_view(), name="run"),
     path("runs/<str:run_id>/tool-manifest", ToolManifestView.as_view(), name="tool-manifest"),
     path("tool-calls", ToolCallListView.as_view(), name="tool-calls"),
     path("tool-calls/<str:tool_call_id>", ToolCallView.as_view(), name="tool-call"),
+    path("tool-calls/<str:tool_call_id>/cancel", CancelView.as_view(), name="tool-call-cancel"),
+    path("tool-calls/<str:tool_call_id>/input", InputView.as_view(), name="tool-call-input"),
 ]

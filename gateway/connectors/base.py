@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -25,6 +25,7 @@ class Invocation:
     traceparent: str = ""
     baggage: Mapping[str, str] = field(default_factory=dict)
     transport: Mapping[str, Any] = field(default_factory=dict)
+    should_stop: Callable[[], bool] | None = None  # asked now and then while waiting
 
 
 class ReplyKind(StrEnum):

@@ -1,7 +1,7 @@
 """Tables of the gateway: runs, calls, their keys, and the evidence they leave."""
 
-from gateway.models.calls import IdempotencyKey, ToolCall
+from gateway.models.calls import IdempotencyKey, RefusalWindow, ToolCall
 from gateway.models.evidence import Evidence
 from gateway.models.runs import Run
 
-__all__ = ["Evidence", "IdempotencyKey", "Run", "ToolCall"]
+__all__ = ["Evidence", "IdempotencyKey", "RefusalWindow", "Run", "ToolCall"]

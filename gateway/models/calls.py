@@ -28,22 +28,23 @@ class ToolCall(models.Model):
     args_digest = models.CharField(max_length=71, help_text="Keyed, for the loop guard only.")
     args_payload = models.CharField(max_length=40)
     envelope = models.TextField(help_text="The call envelope without its arguments.")
-    context = models.TextField(help_text="Frozen facts a worker and a replay need, canonical.")
-    context_payload = models.CharField(max_length=40, blank=True)
     result = models.TextField(blank=True, help_text="The result envelope without its output.")
     output_payload = models.CharField(max_length=40, blank=True)
-    transcript_payload = models.CharField(max_length=40, blank=True)
     records = models.PositiveIntegerField(default=0, help_text="Rows its decision has so far.")
     attempts = models.PositiveIntegerField(default=0)
+    losses = models.PositiveIntegerField(default=0, help_text="Leases that ran out.")
+    polls = models.PositiveIntegerField(default=0)
     reserved_cents = models.BigIntegerField(default=0)
     worker = models.CharField(max_length=100, blank=True)
     lease_until = models.DateTimeField(null=True)
     due_at = models.DateTimeField(null=True, help_text="Not before: a retry or the next poll.")
-    deadline_at = models.DateTimeField()
-    task = models.JSONField(null=True, help_text="Upstream handle of long-running work.")
+    deadline_at = models.DateTimeField(null=True, help_text="When the running attempt ends.")
+    ends_at = models.DateTimeField(null=True, help_text="When long-running work is given up.")
+    task = models.JSONField(null=True, help_text="Our task id and the upstream's handle.")
     input_request = models.JSONField(null=True)
+    answer_payload = models.CharField(max_length=40, blank=True)
     error_code = models.CharField(max_length=100, blank=True)
-    cancel_requested = models.BooleanField(default=False)
+    cancel_reason = models.CharField(max_length=500, blank=True, help_text="Cancel was asked for.")
     dead_letter = models.BooleanField(default=False)
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
@@ -66,9 +67,19 @@ class ToolCall(models.Model):
             models.Index(fields=["tenant", "-tool_call_id"], name="call_by_tenant"),
             models.Index(fields=["run", "capability_id", "args_digest"], name="call_loop_guard"),
             models.Index(
-                fields=["state", "due_at"],
+                fields=["due_at"],
                 condition=models.Q(state__in=["queued", "working"]),
                 name="call_due",
+            ),
+            models.Index(
+                fields=["run", "-finished_at"],
+                condition=models.Q(state="failed"),
+                name="call_failures",
+            ),
+            models.Index(
+                fields=["tenant", "created_at"],
+                condition=models.Q(state="unknown_outcome"),
+                name="call_unknown",
             ),
             models.Index(
                 fields=["lease_until"],
@@ -101,3 +112,24 @@ class IdempotencyKey(models.Model):
 
     def __str__(self) -> str:
         return self.scope_hash
+
+
+class RefusalWindow(models.Model):
+    """Identical refusals within one minute: the first has a record, the others are counted."""
+
+    window_hash = models.CharField(
+        primary_key=True,
+        max_length=71,
+        help_text="sha256 over tenant, agent, user, capability, code and minute.",
+    )
+    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+")
+    decision_id = models.CharField(max_length=40, help_text="The first refusal's decision.")
+    repeats = models.PositiveIntegerField(default=0)
+    closes_at = models.DateTimeField(db_index=True)
+    closed = models.BooleanField(default=False)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return self.window_hash

@@ -18,6 +18,7 @@ class Run(models.Model):
     environment = models.CharField(max_length=16)
     safety_mode = models.CharField(max_length=16)
     trace_id = models.CharField(max_length=32)
+    salt = models.BinaryField(max_length=32, help_text="Keys the loop guard's digests.")
     document = models.JSONField()
     packs = models.JSONField(help_text="[{ref, digest}] of the Context Packs of this run.")
     pins = models.JSONField(help_text="{adapter_id: version} as of the opening.")
@@ -31,6 +32,9 @@ class Run(models.Model):
     waited_ms = models.PositiveBigIntegerField(
         default=0, help_text="Time spent waiting for people; it does not count as wall time."
     )
+    within_budget = models.BooleanField(
+        default=True, help_text="Worked out by each reservation; never false (see the constraint)."
+    )
     created_at = models.DateTimeField()
 
     class Meta:
@@ -43,7 +47,10 @@ class Run(models.Model):
                 condition=models.Q(used_calls__lte=models.F("max_calls")),
             ),
             models.CheckConstraint(
-                name="run_cost_within_budget",
+                name="run_reserves_within_budget", condition=models.Q(within_budget=True)
+            ),
+            models.CheckConstraint(
+                name="run_cost_not_negative",
                 condition=models.Q(reserved_cents__gte=0) & models.Q(spent_cents__gte=0),
             ),
         ]

@@ -29,6 +29,8 @@ def _payload(name: str, payload_id: str, **more: Any) -> Insert:
     row = {
         "payload_id": payload_id,
         "tenant_id": "tenant_one",
+        "decision_id": "",
+        "kind": "args",
         "commitment": "sha256:" + "0" * 64,
         "sealed": b"x",
         "created_at": utcnow(),

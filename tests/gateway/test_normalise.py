@@ -29,6 +29,7 @@ def test_output_that_matches_is_ok() -> None:
         _output({"refund_id": "r"}),
         output_validator=compile_schema(SCHEMA),
         evidence_keys=("refund_id",),
+        effect_possible=True,
     )
     assert result.status is ResultStatus.OK
     assert result.score.verdict is Verdict.ACCEPT
@@ -39,6 +40,7 @@ def test_output_that_does_not_match_is_a_protocol_failure_without_its_values() -
         _output({"refund_id": 4111111111111111}),
         output_validator=compile_schema(SCHEMA),
         evidence_keys=(),
+        effect_possible=False,
     )
     assert result.status is ResultStatus.FAILED
     assert result.output is None
@@ -49,7 +51,9 @@ def test_output_that_does_not_match_is_a_protocol_failure_without_its_values() -
 
 @pytest.mark.parametrize("value", [float("nan"), {"a": 2**60}, "\ud800", "a\x00b"])
 def test_output_that_cannot_be_stored_is_refused(value: Any) -> None:
-    result = normalise_output(_output(value), output_validator=None, evidence_keys=())
+    result = normalise_output(
+        _output(value), output_validator=None, evidence_keys=(), effect_possible=False
+    )
     assert result.error is not None
     assert result.error["code"] == "output.unstorable"
 

@@ -12,6 +12,7 @@ from contextos.core.modes import ApprovalMode
 from contextos.identity.models import Agent
 from contextos.identity.services import add_environment
 from tests.factories import SYSTEM, make_agent, make_agent_token, make_user_token
+from tests.gateway.work_manifests import work, work_pack
 from tests.registry import documents
 from tests.registry.house import House
 from tests.registry.manifests import orders
@@ -26,6 +27,7 @@ class GatewayWorld:
 
     house: House = field(default_factory=House)
     max_mode: str = ApprovalMode.DESTRUCTIVE.value
+    with_work: bool = False  # also the adapter whose calls go to a worker
 
     def __post_init__(self) -> None:
         if not self.house.tenant.environments.filter(name="production").exists():
@@ -33,6 +35,9 @@ class GatewayWorld:
         self.house.published(orders())
         policy_walk(self.house).published(documents.bundle())
         pack_walk(self.house).published(documents.pack())
+        if self.with_work:
+            self.house.published(work())
+            pack_walk(self.house).published(work_pack())
 
     @property
     def tenant_id(self) -> str:

@@ -14,19 +14,26 @@ from contextos.startup import refuse_if_unsafe
 
 
 class Command(BaseCommand):
-    """Run the periodic jobs in the foreground."""
+    """Run calls and periodic jobs in the foreground."""
 
-    help = "Run the periodic jobs on this machine without a broker, until SIGTERM or SIGINT."
+    help = (
+        "Work on waiting calls and run the periodic jobs on this machine, without a broker, "
+        "until SIGTERM or SIGINT."
+    )
     requires_system_checks: list[str] = []  # refuse_if_unsafe prints one line per fault instead
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Start, wait for a signal, let the running job finish."""
+        """Start, wait for a signal, let what runs come to its end."""
         refuse_if_unsafe()
+        from gateway.worker_pool import WorkerPool
+
         stopping = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopping.set())
         runner = PeriodicRunner(jobs_from_schedule(settings.CELERY_BEAT_SCHEDULE))
+        pool = WorkerPool(settings.EMBEDDED_WORKERS)
         runner.start()
+        pool.start()
         stopping.wait()
-        if not runner.stop():
-            raise CommandError("a periodic job did not finish in time and was cut off.")
+        if not pool.stop() or not runner.stop():
+            raise CommandError("a call or a periodic job did not finish in time and was cut off.")

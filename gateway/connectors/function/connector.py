@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -13,7 +12,13 @@ from django.conf import settings
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
 from gateway.connectors.base import Invocation, Reply, ReplyKind
-from gateway.connectors.function.frames import FrameTooLarge, OutOfTime, PeerGone
+from gateway.connectors.function.frames import (
+    FrameTooLarge,
+    OutOfTime,
+    Patience,
+    PeerGone,
+    Stopped,
+)
 from gateway.connectors.function.pool import RunnerPool
 
 _FAULTS = {
@@ -75,9 +80,11 @@ class FunctionConnector:
         }
         pool = self._pool or runner_pool()
         try:
-            raw = pool.ask(request, until=time.monotonic() + _seconds_left(call.deadline_at))
+            raw = pool.ask(request, _patience(call))
         except OutOfTime as fault:
             raise coded_error("function.timeout") from fault
+        except Stopped as fault:
+            raise coded_error("call.cancelled") from fault
         except FrameTooLarge as fault:
             raise coded_error("function.reply_too_large") from fault
         except (PeerGone, OSError) as fault:
@@ -96,8 +103,9 @@ def _facts(call: Invocation) -> dict[str, Any]:
     }
 
 
-def _seconds_left(deadline_at: datetime) -> float:
-    return max(0.0, (deadline_at - utcnow()).total_seconds())
+def _patience(call: Invocation) -> Patience:
+    left = max(0.0, (call.deadline_at - utcnow()).total_seconds())
+    return Patience(time.monotonic() + left, call.should_stop)
 
 
 def _reply(raw: Mapping[str, Any]) -> Reply:

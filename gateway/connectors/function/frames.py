@@ -7,9 +7,12 @@ import os
 import select
 import struct
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 MAX_FRAME = 16 * 1024 * 1024
+STOP_EVERY_SECONDS = 0.5
 _LENGTH = struct.Struct(">I")
 
 
@@ -19,6 +22,10 @@ class FrameTooLarge(Exception):  # noqa: N818  named for what happened
 
 class PeerGone(Exception):  # noqa: N818  named for what happened
     """The other side closed the pipe."""
+
+
+class Stopped(Exception):  # noqa: N818  named for what happened
+    """Whoever asked does not want the answer any more."""
 
 
 class OutOfTime(Exception):  # noqa: N818  named for what happened
@@ -35,29 +42,42 @@ def write_frame(descriptor: int, message: Any) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def read_frame(descriptor: int, *, until: float | None = None) -> Any:
-    """Receive one message whole; `until` is a time.monotonic moment."""
-    (length,) = _LENGTH.unpack(_read_exactly(descriptor, _LENGTH.size, until))
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait: until a time.monotonic moment, or until somebody says stop."""
+
+    until: float
+    should_stop: Callable[[], bool] | None = None
+
+    def wait(self, descriptor: int) -> None:
+        """Return when there is something to read."""
+        while True:
+            left = self.until - time.monotonic()
+            if left <= 0:
+                raise OutOfTime
+            slice_ = left if self.should_stop is None else min(left, STOP_EVERY_SECONDS)
+            if select.select([descriptor], [], [], slice_)[0]:
+                return
+            if self.should_stop is not None and self.should_stop():
+                raise Stopped
+
+
+def read_frame(descriptor: int, *, patience: Patience | None = None) -> Any:
+    """Receive one message whole."""
+    (length,) = _LENGTH.unpack(_read_exactly(descriptor, _LENGTH.size, patience))
     if length > MAX_FRAME:
         raise FrameTooLarge
-    return json.JSONDecoder().decode(_read_exactly(descriptor, length, until).decode("utf-8"))
+    return json.JSONDecoder().decode(_read_exactly(descriptor, length, patience).decode("utf-8"))
 
 
-def _read_exactly(descriptor: int, count: int, until: float | None) -> bytes:
+def _read_exactly(descriptor: int, count: int, patience: Patience | None) -> bytes:
     parts: list[bytes] = []
     while count:
-        _wait(descriptor, until)
+        if patience is not None:
+            patience.wait(descriptor)
         part = os.read(descriptor, min(count, 1 << 16))
         if not part:
             raise PeerGone
         parts.append(part)
         count -= len(part)
     return b"".join(parts)
-
-
-def _wait(descriptor: int, until: float | None) -> None:
-    if until is None:
-        return
-    left = until - time.monotonic()
-    if left <= 0 or not select.select([descriptor], [], [], left)[0]:
-        raise OutOfTime

@@ -17,7 +17,9 @@ from contextos.env import PROJECT_ROOT
 from gateway.connectors.function.frames import (
     FrameTooLarge,
     OutOfTime,
+    Patience,
     PeerGone,
+    Stopped,
     read_frame,
     write_frame,
 )
@@ -41,7 +43,7 @@ class Runner:
             close_fds=True,
         )
         try:
-            hello = read_frame(self._replies, until=time.monotonic() + START_SECONDS)
+            hello = read_frame(self._replies, patience=Patience(time.monotonic() + START_SECONDS))
         except (PeerGone, OutOfTime, FrameTooLarge) as fault:
             self.kill()
             raise coded_error("function.runner_failed") from fault
@@ -57,13 +59,13 @@ class Runner:
         """Whether it can take another call."""
         return self._process.poll() is None
 
-    def ask(self, request: dict[str, Any], *, until: float) -> dict[str, Any]:
+    def ask(self, request: dict[str, Any], patience: Patience) -> dict[str, Any]:
         """One call. On any trouble the process is killed: its state is unknown."""
         stream = self._process.stdin
         try:
             write_frame(-1 if stream is None else stream.fileno(), request)
-            reply: dict[str, Any] = read_frame(self._replies, until=until)
-        except (PeerGone, OutOfTime, FrameTooLarge, OSError):
+            reply: dict[str, Any] = read_frame(self._replies, patience=patience)
+        except (PeerGone, OutOfTime, Stopped, FrameTooLarge, OSError):
             self.kill()
             raise
         return reply
@@ -94,17 +96,17 @@ class RunnerPool:
         for _ in range(self._size):
             self._idle.put(None)  # a place for a runner that is not started yet
 
-    def ask(self, request: dict[str, Any], *, until: float) -> dict[str, Any]:
+    def ask(self, request: dict[str, Any], patience: Patience) -> dict[str, Any]:
         """Wait for a free place, start a runner where there is none, make the call."""
         places = self._places()
         try:
-            runner = places.get(timeout=max(0.0, until - time.monotonic()))
+            runner = places.get(timeout=max(0.0, patience.until - time.monotonic()))
         except queue.Empty:
             raise coded_error("function.busy") from None
         try:
             if runner is None or not runner.alive:
                 runner = Runner(self._modules)
-            return runner.ask(request, until=until)
+            return runner.ask(request, patience)
         finally:
             places.put(runner if runner is not None and runner.alive else None)
 

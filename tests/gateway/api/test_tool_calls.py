@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from django.test.utils import CaptureQueriesContext
 
 from audit.decisions import rows_of
 from contextos.core import strict_json
-from gateway.connectors.function.connector import runner_pool
 from gateway.models import Evidence, Run, ToolCall
 from registry.services.kill_switches import throw_switch
 from registry.validation import compile_schema
@@ -21,21 +19,8 @@ from tests.factories import make_agent, make_agent_token
 from tests.gateway.order_functions import LEDGER
 from tests.gateway.world import GatewayWorld
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("function_runner")]
 CALLS = "/api/v1/tool-calls"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _runner(django_db_setup: None) -> Iterator[None]:
-    from django.test import override_settings
-
-    runner_pool.cache_clear()
-    with override_settings(
-        CONTEXTOS_FUNCTION_MODULES=("tests.gateway.order_functions",), FUNCTION_RUNNERS=1
-    ):
-        yield
-        runner_pool().close()
-    runner_pool.cache_clear()
 
 
 @pytest.fixture

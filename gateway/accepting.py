@@ -1,0 +1,205 @@
+"""Claims a key and records the decision in one write: no record, no effect (C9, E1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from django.db import IntegrityError
+
+from audit.decision_record import DecisionFacts, DecisionStatus
+from audit.decisions import prepare_decision
+from audit.one_statement import Insert, Write, write_together
+from contextos.core.canonical import canonicalise, digest
+from contextos.core.envelopes import ToolCallEnvelope
+from contextos.core.ids import new_id
+from gateway.budgets import overdrawn, reservation, reserve_cents
+from gateway.context import CallContext
+from gateway.idempotency import fingerprint, new_salt
+from gateway.leases import LEASE_MARGIN, worker_name
+from gateway.loop_guard import args_digest
+from gateway.models import IdempotencyKey, ToolCall
+from gateway.recording import (
+    SealedInputs,
+    decision_facts,
+    policy_approval,
+    proposes_first,
+    sealed_inputs,
+)
+from gateway.replays import scope_of
+from gateway.states import CallState
+
+_FIELDS = ToolCall._meta.concrete_fields
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A call that was claimed and recorded; `facts` is the last row of its decision."""
+
+    call: ToolCall
+    facts: DecisionFacts
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """The row a key would be filed under."""
+
+    scope_hash: str
+    salt: bytes
+    fingerprint: str
+
+    def as_record(self) -> dict[str, Any]:
+        return {
+            "key_hash": self.scope_hash,
+            "fingerprint": self.fingerprint,
+            "replayed": False,
+        }
+
+
+def accept(context: CallContext) -> Accepted | None:
+    """Claim, call, inputs and records in one write; None when the key was taken meanwhile.
+
+    A quick call begins as executing, in the hands of this thread; any other waits in the queue.
+    """
+    call, envelope = _call_row(context)
+    key = _new_key(context)
+    after = "claim" if key else None
+    sealed = sealed_inputs(context, call.decision_id, after=after)
+    call.args_payload = sealed.args_payload
+    rows = _record_rows(context, call, envelope, sealed, key)
+    table = ToolCall._meta.db_table
+    writes: list[Write] = [_claim(context, call, key)] if key else []
+    writes.append(Insert(name="call", table=table, values=columns_of(call), after=after))
+    writes += sealed.writes
+    for number, facts in enumerate(rows):
+        writes += prepare_decision(facts, name=f"record_{number}", after=after).writes
+    writes.append(reservation(call, after=after))
+    try:
+        done = write_together(*writes)
+    except IntegrityError as clash:
+        raise (overdrawn(clash) or clash) from clash
+    return Accepted(call, rows[-1]) if "call" in done else None
+
+
+def columns_of(call: ToolCall) -> dict[str, Any]:
+    """The row as SQL wants it."""
+    return {str(field.column): getattr(call, field.attname) for field in _FIELDS}
+
+
+def _new_key(context: CallContext) -> _Key | None:
+    if context.key is None:
+        return None
+    salt = new_salt()
+    return _Key(scope_of(context).hash_of(context.key), salt, fingerprint(salt, context.args))
+
+
+def _claim(context: CallContext, call: ToolCall, key: _Key) -> Insert:
+    row = {
+        "scope_hash": key.scope_hash,
+        "tenant_id": call.tenant_id,
+        "tool_call_id": call.tool_call_id,
+        "salt": key.salt,
+        "fingerprint": key.fingerprint,
+        "created_at": context.now,
+        "expires_at": context.now + timedelta(seconds=context.window_seconds),
+    }
+    table = IdempotencyKey._meta.db_table
+    return Insert(name="claim", table=table, values=row, unless_taken=["scope_hash"])
+
+
+def _call_row(context: CallContext) -> tuple[ToolCall, dict[str, Any]]:
+    run, capability = context.run, context.capability
+    if run is None:
+        raise LookupError("the run is not loaded yet")
+    tool_call_id = new_id("tool")
+    envelope = _envelope(context, tool_call_id)
+    call = ToolCall(
+        tool_call_id=tool_call_id,
+        tenant_id=run.tenant_id,
+        run=run,
+        decision_id=new_id("dec"),
+        capability_id=capability.capability_id,
+        adapter_id=capability.adapter_id,
+        adapter_version=capability.version,
+        version_id=capability.version_id,
+        agent_id=context.caller.agent.id,
+        user_id=context.caller.user_id,
+        mode_effective=context.effective_mode.value,
+        is_write=context.is_write,
+        args_digest=args_digest(context),
+        envelope=canonicalise(envelope).decode(),
+        records=2 if proposes_first(context.effective_mode) else 1,
+        reserved_cents=reserve_cents(context),
+        created_at=context.now,
+        **_start(context),
+    )
+    return call, envelope
+
+
+def _start(context: CallContext) -> dict[str, Any]:
+    if not context.is_quick:
+        return {"state": CallState.QUEUED, "due_at": context.now}
+    deadline = context.now + timedelta(seconds=context.timeout_seconds)
+    return {
+        "state": CallState.EXECUTING,
+        "attempts": 1,
+        "worker": worker_name(),
+        "lease_until": deadline + LEASE_MARGIN,
+        "deadline_at": deadline,
+    }
+
+
+def _envelope(context: CallContext, tool_call_id: str) -> dict[str, Any]:
+    """The call envelope, its arguments left to the payload store."""
+    run, request = context.run, context.request
+    if run is None or context.decision is None:
+        raise LookupError("the call is not decided yet")
+    return ToolCallEnvelope(
+        tool_call_id=tool_call_id,
+        run_id=run.run_id,
+        trace_id=context.trace_id,
+        capability_id=context.capability.capability_id,
+        args={},
+        principal_chain=context.caller.chain,
+        approval_mode_requested=context.mode_requested,
+        approval_mode_effective=context.effective_mode,
+        approval_mode_highest=context.capability.approval_mode,
+        evidence_refs=request.evidence_refs,
+        session_id=request.session_id,
+        policy_decision_id=context.decision.policy_decision_id,
+        idempotency_key=context.key,
+        auth_ref=context.caller.agent.auth_ref,
+        metadata=_metadata(context),
+    ).as_dict()
+
+
+def _metadata(context: CallContext) -> Mapping[str, Any] | None:
+    request = context.request
+    placed = {"plan_id": request.plan_id, "step_id": request.step_id}
+    merged = {**request.metadata, **{name: v for name, v in placed.items() if v is not None}}
+    return merged or None
+
+
+def _record_rows(
+    context: CallContext,
+    call: ToolCall,
+    envelope: Mapping[str, Any],
+    sealed: SealedInputs,
+    key: _Key | None,
+) -> list[DecisionFacts]:
+    more: dict[str, Any] = {
+        "args_commitment": sealed.commitment,
+        "idempotency": key.as_record() if key else None,
+        "tool_call_hash": digest({**envelope, "args": sealed.commitment}),
+    }
+    statuses = [DecisionStatus.APPROVED]
+    if proposes_first(context.effective_mode):
+        statuses.insert(0, DecisionStatus.PROPOSED)
+    rows = [
+        decision_facts(context, decision_id=call.decision_id, seq=seq, status=status, **more)
+        for seq, status in enumerate(statuses, start=1)
+    ]
+    rows[-1] = replace(rows[-1], approvals=policy_approval(context))
+    return rows

@@ -1,0 +1,102 @@
+"""Everything one attempt needs, put together from a fresh context or from a row (C14)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from audit.decision_record import DecisionFacts, facts_of
+from audit.decisions import rows_of
+from audit.payloads import open_payload
+from contextos.core import strict_json
+from contextos.trace_context import begin_trace
+from gateway.accepting import Accepted
+from gateway.connectors.base import Invocation
+from gateway.context import CallContext
+from gateway.models import ToolCall
+from registry.manifest.normalise import binding_name
+from registry.resolution import ResolvedCapability, capability_of_version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt of an accepted call; `facts` is the last row of its decision so far."""
+
+    call: ToolCall
+    capability: ResolvedCapability
+    args: Mapping[str, Any]
+    facts: DecisionFacts
+    policy_decision_id: str | None
+    key: str | None
+    environment: str
+
+    @property
+    def declaration(self) -> Mapping[str, Any]:
+        """The capability as its manifest declares it."""
+        return self.capability.declaration
+
+    @property
+    def deduplicates(self) -> bool:
+        """Whether the adapter itself turns a repeat with the same key into the first answer."""
+        idempotency = self.declaration.get("idempotency") or {}
+        return bool(idempotency.get("adapter_dedup")) and self.key is not None
+
+    @property
+    def may_run_again(self) -> bool:
+        """Whether another attempt can't make a second effect."""
+        return not self.call.is_write or self.deduplicates
+
+    @property
+    def max_attempts(self) -> int:
+        """How often the manifest lets the gateway try, all in all."""
+        declared = (self.declaration.get("retry_policy") or {}).get("max_attempts")
+        return declared if isinstance(declared, int) and declared > 0 else 1
+
+    def invocation(self) -> Invocation:
+        """What the connector gets; no token of the caller is in it."""
+        call, manifest = self.call, self.capability.manifest
+        binding = self.declaration.get(binding_name(str(manifest.get("protocol"))))
+        span = begin_trace(f"00-{self.facts.trace_id}-{'0' * 15}1-01")
+        return Invocation(
+            tool_call_id=call.tool_call_id,
+            tenant_id=call.tenant_id,
+            environment=self.environment,
+            capability_id=call.capability_id,
+            binding=str(binding or call.capability_id),
+            args=self.args,
+            deadline_at=call.deadline_at or call.created_at,
+            attempt=call.attempts,
+            idempotency_key=self.key,
+            traceparent=span.traceparent,
+            baggage={"run_id": call.run_id, "decision_id": call.decision_id},
+            transport=manifest.get("transport") or {},
+        )
+
+
+def from_context(context: CallContext, accepted: Accepted) -> Attempt:
+    """The first attempt of a call that was accepted a moment ago."""
+    return Attempt(
+        call=accepted.call,
+        capability=context.capability,
+        args=context.args,
+        facts=accepted.facts,
+        policy_decision_id=context.decision.policy_decision_id if context.decision else None,
+        key=context.key,
+        environment=context.run.environment if context.run else "",
+    )
+
+
+def from_row(call: ToolCall) -> Attempt:
+    """The same from the database alone, for a worker that knows nothing but the id."""
+    envelope: dict[str, Any] = strict_json.loads_object(call.envelope)
+    rows = rows_of(tenant_id=call.tenant_id, decision_id=call.decision_id)
+    return Attempt(
+        call=call,
+        capability=capability_of_version(call.version_id, call.capability_id),
+        args=open_payload(tenant_id=call.tenant_id, payload_id=call.args_payload),
+        facts=facts_of(rows[-1]),
+        policy_decision_id=envelope.get("policy_decision_id"),
+        key=envelope.get("idempotency_key"),
+        environment=call.run.environment,
+    )

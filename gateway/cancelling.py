@@ -1,0 +1,84 @@
+"""Cancelling a call: at once while it waits, by asking the far side once it has begun (C14)."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from audit.services import record_event
+from contextos.core.clock import utcnow
+from contextos.core.errors import ContextOSError, coded_error
+from contextos.core.events import Actor
+from gateway.attempts import Attempt, from_row
+from gateway.dispatch import dispatch
+from gateway.ending import Ending, finish
+from gateway.models import ToolCall
+from gateway.normalise import normalise_cancelled
+from gateway.states import CALLS, CallState
+
+MAX_REASON = 500
+_NOT_BEGUN = (CallState.PAUSED, CallState.QUEUED)
+_BEGUN = (CallState.WORKING, CallState.INPUT_REQUIRED)
+
+
+@transaction.atomic
+def cancel_call(*, tenant_id: str, tool_call_id: str, reason: str, actor: Actor) -> ToolCall:
+    """Cancel what can still be cancelled; a call that is cancelled already stays so."""
+    stated = reason.strip()[:MAX_REASON]
+    if not stated:
+        raise coded_error("call.reason_missing")
+    call = ToolCall.objects.select_related("run").get(pk=tool_call_id, tenant_id=tenant_id)
+    if call.state == CallState.CANCELLED:
+        return call
+    attempt = from_row(call)
+    _refuse_if_too_late(attempt)
+    call.cancel_reason = stated
+    if call.state in _NOT_BEGUN:
+        _end(attempt)
+    else:
+        _ask(call)
+    record_event(
+        tenant_id=tenant_id,
+        action="call.cancel_asked",
+        actor=actor,
+        subject_kind="tool_call",
+        subject_id=tool_call_id,
+        data={"reason": stated, "decision_id": call.decision_id},
+        trace_id=attempt.facts.trace_id,
+    )
+    call.refresh_from_db()
+    return call
+
+
+def _refuse_if_too_late(attempt: Attempt) -> None:
+    call, execution = attempt.call, attempt.declaration.get("execution") or {}
+    if CALLS.is_terminal(call.state) or call.state == CallState.UNKNOWN_OUTCOME:
+        raise coded_error("call.already_ended", data={"state": str(call.state)})
+    if call.state in _NOT_BEGUN:
+        return
+    if not execution.get("cancellable"):
+        raise coded_error("call.not_cancellable")
+
+
+def _end(attempt: Attempt) -> None:
+    """Not begun: nothing has to be asked, and nothing happened."""
+    reason = attempt.call.cancel_reason
+    try:
+        finish(attempt, normalise_cancelled(reason), Ending(keeps_transcript=False))
+    except ContextOSError as moved:
+        if moved.code != "call.lost_lease":
+            raise
+        raise coded_error("call.just_moved") from moved
+
+
+def _ask(call: ToolCall) -> None:
+    """Leave the wish on the row: the attempt under way looks for it, a poll passes it on."""
+    rows = ToolCall.objects.filter(pk=call.pk, state=call.state)
+    if call.state in _BEGUN:
+        asked = rows.update(
+            state=CallState.WORKING, cancel_reason=call.cancel_reason, due_at=utcnow()
+        )
+    else:
+        asked = rows.update(cancel_reason=call.cancel_reason)
+    if not asked:
+        raise coded_error("call.just_moved")
+    transaction.on_commit(lambda: dispatch(call.pk))

@@ -1,0 +1,26 @@
+"""Tells the workers that a call waits; the row is the job, so a lost message loses nothing."""
+
+from __future__ import annotations
+
+import structlog
+from django.conf import settings
+from kombu.exceptions import OperationalError
+
+log = structlog.get_logger(__name__)
+
+
+def has_broker() -> bool:
+    """Whether Celery carries the ids; without it the embedded worker looks into the table."""
+    return bool(settings.CELERY_BROKER_URL)
+
+
+def dispatch(tool_call_id: str) -> None:
+    """Send an id to the workers; the sweep finds what could not be sent."""
+    if not has_broker():
+        return
+    from gateway.tasks import work_on_call
+
+    try:
+        work_on_call.apply_async((tool_call_id,), retry=False)
+    except OperationalError:
+        log.warning("broker unreachable, the sweep will find the call", tool_call_id=tool_call_id)

@@ -1,0 +1,257 @@
+"""Ends an attempt in one write: state, record, output, evidence and budget, or nothing at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from audit.decision_record import DecisionFacts, DecisionStatus
+from audit.decisions import prepare_decision
+from audit.one_statement import Insert, Json, Update, Write, write_together
+from audit.payloads import SealedPayload, seal_payload
+from contextos.core.canonical import canonicalise, digest
+from contextos.core.clock import utcnow
+from contextos.core.envelopes import ResultStatus, ToolResultEnvelope
+from contextos.core.errors import coded_error
+from contextos.core.ids import new_id
+from gateway.attempts import Attempt
+from gateway.budgets import settlement
+from gateway.critic import evidence_value, has_evidence
+from gateway.models import Evidence, ToolCall
+from gateway.normalise import Normalised
+from gateway.states import CALLS, CallState
+
+_STATUS = {
+    ResultStatus.OK: (CallState.OK, DecisionStatus.EXECUTED),
+    ResultStatus.FAILED: (CallState.FAILED, DecisionStatus.FAILED),
+    ResultStatus.REJECTED: (CallState.REJECTED, DecisionStatus.REJECTED),
+    ResultStatus.CANCELLED: (CallState.CANCELLED, DecisionStatus.CANCELLED),
+    ResultStatus.UNKNOWN_OUTCOME: (CallState.UNKNOWN_OUTCOME, DecisionStatus.UNKNOWN),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a call ends, apart from what the tool said."""
+
+    latency_ms: int | None = None
+    dead_letter: bool = False
+    waited_ms: int = 0  # on people, which costs the run no time
+    keeps_transcript: bool = True
+
+
+def finish(attempt: Attempt, outcome: Normalised, ending: Ending) -> dict[str, Any]:
+    """Terminal state and terminal record (or UNKNOWN); the envelope as callers get it."""
+    call = attempt.call
+    state, status = _STATUS[outcome.status]
+    CALLS.check(call.state, state)
+    output = _sealed_output(attempt, outcome)
+    minted = _mint(attempt, outcome)
+    envelope = _envelope(attempt, outcome, ending, minted.ref if minted else None)
+    facts = _last_row(attempt, outcome, status, envelope, output)
+    writes: list[Write] = [
+        move(call, state, facts, {**_final(outcome, ending, state), **_kept(envelope, output)})
+    ]
+    writes += prepare_decision(facts, after="call").writes
+    writes += [output.write] if output else []
+    writes += [_transcript(attempt, outcome, output).write] if ending.keeps_transcript else []
+    writes += minted.writes if minted else ()
+    if state is not CallState.UNKNOWN_OUTCOME:
+        cost = outcome.cost_cents or 0
+        writes.append(settlement(call, cost_cents=cost, waited_ms=ending.waited_ms))
+    if "call" not in write_together(*writes):
+        raise coded_error("call.lost_lease")
+    return envelope
+
+
+def requeue(attempt: Attempt, *, pause: timedelta, lost: bool = False) -> None:
+    """Put the call back for another attempt with the same key."""
+    call = attempt.call
+    values = {"state": CallState.QUEUED.value, "due_at": utcnow() + pause}
+    back = Update(
+        name="call",
+        table=ToolCall._meta.db_table,
+        values={**values, "worker": "", "lease_until": None, "deadline_at": None},
+        add={"losses": int(lost)},
+        where=held(call),
+    )
+    if "call" not in write_together(back):
+        raise coded_error("call.lost_lease")
+
+
+def held(call: ToolCall) -> dict[str, Any]:
+    """The row as this worker knows it: another state or holder means that it was taken over."""
+    return {"tool_call_id": call.tool_call_id, "state": str(call.state), "worker": call.worker}
+
+
+def move(
+    call: ToolCall, state: CallState, facts: DecisionFacts, values: Mapping[str, Any]
+) -> Update:
+    """The compare-and-set that carries a call into its next state, its lease given back."""
+    return Update(
+        name="call",
+        table=ToolCall._meta.db_table,
+        values={
+            "state": state.value,
+            "records": facts.seq,
+            "lease_until": None,
+            "due_at": None,
+            **values,
+        },
+        where=held(call),
+    )
+
+
+def next_row(attempt: Attempt, status: DecisionStatus, **changes: Any) -> DecisionFacts:
+    """The decision's next row: what the last one said, and what is new."""
+    facts, attempts = attempt.facts, attempt.call.attempts
+    new: dict[str, Any] = {"seq": facts.seq + 1, "created_at": utcnow(), "attempts": attempts}
+    return replace(facts, status=status, **{**new, **changes})
+
+
+def _final(outcome: Normalised, ending: Ending, state: CallState) -> dict[str, Any]:
+    return {
+        "error_code": str((outcome.error or {}).get("code", ""))[:100],
+        "dead_letter": ending.dead_letter,
+        "finished_at": None if state is CallState.UNKNOWN_OUTCOME else utcnow(),
+    }
+
+
+def _kept(envelope: Mapping[str, Any], output: SealedPayload | None) -> dict[str, Any]:
+    return {
+        "result": canonicalise({**envelope, "output": None}).decode(),
+        "output_payload": output.payload_id if output else "",
+    }
+
+
+def _seal(attempt: Attempt, kind: str, value: Any) -> SealedPayload:
+    call = attempt.call
+    return seal_payload(
+        tenant_id=call.tenant_id,
+        decision_id=call.decision_id,
+        kind=kind,
+        value=value,
+        after="call",
+    )
+
+
+def _sealed_output(attempt: Attempt, outcome: Normalised) -> SealedPayload | None:
+    return None if outcome.output is None else _seal(attempt, "output", outcome.output)
+
+
+def _transcript(
+    attempt: Attempt, outcome: Normalised, output: SealedPayload | None
+) -> SealedPayload:
+    """What came back, for replay; an output that is stored already is only pointed at."""
+    said = {
+        "attempt": attempt.call.attempts,
+        "status": outcome.status.value,
+        "upstream_status": outcome.upstream_status,
+        "cost_cents": outcome.cost_cents,
+        "error": None if outcome.error is None else dict(outcome.error),
+        "output_payload": output.payload_id if output else None,
+        "rejected_output": outcome.rejected_output,
+    }
+    return _seal(attempt, "transcript", said)
+
+
+@dataclass(frozen=True, slots=True)
+class _Minted:
+    """One new evidence reference and the rows that make it."""
+
+    ref: str
+    writes: tuple[Insert, ...]
+
+
+def _mint(attempt: Attempt, outcome: Normalised) -> _Minted | None:
+    """One reference per result, over the declared keys that it really carries."""
+    declared = attempt.declaration.get("evidence_keys") or []
+    keys = [key for key in declared if has_evidence(outcome.output, key)]
+    if outcome.status is not ResultStatus.OK or not keys:
+        return None
+    call, ref = attempt.call, new_id("ev")
+    values = {key: evidence_value(outcome.output, key) for key in keys}
+    sealed = _seal(attempt, "evidence", values)
+    row = {
+        "evidence_ref": ref,
+        "tenant_id": call.tenant_id,
+        "run_id": call.run_id,
+        "tool_call_id": call.tool_call_id,
+        "capability_id": call.capability_id,
+        "source": f"{call.adapter_id}@{call.adapter_version}",
+        "keys": Json(keys),
+        "commitment": sealed.commitment,
+        "payload_id": sealed.payload_id,
+        "classification": "INTERNAL",
+        "observed_at": utcnow(),
+    }
+    table = Evidence._meta.db_table
+    minted = Insert(name="evidence", table=table, values=row, after="call")
+    return _Minted(ref, (minted, sealed.write))
+
+
+def _envelope(
+    attempt: Attempt, outcome: Normalised, ending: Ending, evidence_ref: str | None
+) -> dict[str, Any]:
+    call = attempt.call
+    return ToolResultEnvelope(
+        tool_call_id=call.tool_call_id,
+        run_id=call.run_id,
+        trace_id=attempt.facts.trace_id,
+        capability_id=call.capability_id,
+        status=outcome.status,
+        policy_decision_id=attempt.policy_decision_id,
+        latency_ms=ending.latency_ms,
+        attempts=call.attempts,
+        output=outcome.output,
+        evidence_refs=(evidence_ref,) if evidence_ref else (),
+        decision_id=call.decision_id,
+        task=_ended_task(call, outcome.status),
+        critic=outcome.score.as_dict(),
+        metrics={
+            "latency_ms": ending.latency_ms,
+            "retry_count": max(0, call.attempts - 1),
+            "upstream_status": outcome.upstream_status,
+            "cost_cents": outcome.cost_cents,
+        },
+        adapter={
+            "adapter_id": call.adapter_id,
+            "version": call.adapter_version,
+            "manifest_hash": attempt.capability.manifest_hash,
+        },
+        error=outcome.error,
+    ).as_dict()
+
+
+_TASK_ENDS = {
+    ResultStatus.OK: "completed",
+    ResultStatus.FAILED: "failed",
+    ResultStatus.CANCELLED: "cancelled",
+}
+
+
+def _ended_task(call: ToolCall, status: ResultStatus) -> dict[str, Any] | None:
+    if call.task is None or status not in _TASK_ENDS:
+        return None
+    return {"task_id": call.task["task_id"], "state": _TASK_ENDS[status], "poll_after_ms": 0}
+
+
+def _last_row(
+    attempt: Attempt,
+    outcome: Normalised,
+    status: DecisionStatus,
+    envelope: Mapping[str, Any],
+    output: SealedPayload | None,
+) -> DecisionFacts:
+    hashed = digest({**envelope, "output": output.commitment if output else None})
+    return next_row(
+        attempt,
+        status,
+        tool_result_hash=hashed,
+        error=outcome.error,
+        cost_cents=outcome.cost_cents,
+        scorecard=outcome.score.as_dict(),
+        evidence_refs=(*attempt.facts.evidence_refs, *envelope["evidence_refs"]),
+    )

@@ -1,0 +1,43 @@
+"""`Prefer: wait=N`: a few callers per process may wait for the end, the others come back."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+
+from django.conf import settings
+
+from gateway.models import ToolCall
+
+LONGEST_WAIT = 30.0
+_FIRST_LOOK, _LONGEST_PAUSE = 0.02, 0.25
+_WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,6})\"?(?=$|[,;\s])", re.IGNORECASE)
+_places = threading.BoundedSemaphore(settings.CALL_WAITERS)
+
+
+def wait_preference(header: str | None) -> float:
+    """The seconds of a `Prefer` header (RFC 7240), at most 30; 0 where none are asked for."""
+    found = _WAIT.search(header or "")
+    return min(LONGEST_WAIT, float(found[1])) if found else 0.0
+
+
+def wait_for_end(tool_call_id: str, *, seconds: float) -> ToolCall | None:
+    """The call once it has a result or the time is up; None when no place to wait is free."""
+    if not _places.acquire(blocking=False):
+        return None
+    try:
+        return _watched(tool_call_id, until=time.monotonic() + seconds)
+    finally:
+        _places.release()
+
+
+def _watched(tool_call_id: str, *, until: float) -> ToolCall:
+    pause = _FIRST_LOOK
+    while True:
+        ended = ToolCall.objects.filter(pk=tool_call_id).exclude(result="").exists()
+        left = until - time.monotonic()
+        if ended or left <= 0:
+            return ToolCall.objects.get(pk=tool_call_id)
+        time.sleep(min(pause, left))
+        pause = min(_LONGEST_PAUSE, pause * 1.5)

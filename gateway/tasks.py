@@ -1,0 +1,18 @@
+"""Celery's side: thin tasks that carry an id and call a service."""
+
+from celery import shared_task
+
+from gateway.sweep import sweep_calls
+from gateway.worker import work_on
+
+
+@shared_task(name="gateway.tasks.work_on_call")
+def work_on_call(tool_call_id: str) -> None:
+    """Take one call a step further."""
+    work_on(tool_call_id)
+
+
+@shared_task(name="gateway.tasks.sweep")
+def sweep() -> None:
+    """Find what nobody works on."""
+    sweep_calls()

@@ -1,0 +1,132 @@
+"""What a worker does with a call it knows by id: take the lease, attempt or poll, end it."""
+
+from __future__ import annotations
+
+import time
+
+import structlog
+
+from audit.payloads import open_payload
+from contextos.core.clock import utcnow
+from contextos.core.errors import ContextOSError, coded_error
+from gateway.attempts import Attempt, from_row
+from gateway.connectors.base import Connector, Reply, ReplyKind
+from gateway.ending import Ending, finish
+from gateway.execution import (
+    HARMLESS,
+    attempt_in_worker,
+    connector_of,
+    judged_fault,
+    judged_reply,
+)
+from gateway.leases import lease_to_execute, lease_to_poll
+from gateway.models import ToolCall
+from gateway.normalise import normalise_cancelled, normalise_refused
+from gateway.runs import compiled_run
+from gateway.states import CallState
+from gateway.waiting_work import keep_waiting, try_poll_later
+from registry.resolution import timeout_seconds
+
+log = structlog.get_logger(__name__)
+_STILL_WAITING = (ReplyKind.WORKING, ReplyKind.INPUT_REQUIRED)
+
+
+def work_on(tool_call_id: str) -> bool:
+    """Take a call one step further; False when there was nothing to do for this worker."""
+    call = ToolCall.objects.select_related("run").filter(pk=tool_call_id).first()
+    if call is None:
+        return False
+    try:
+        if call.state == CallState.QUEUED:
+            return _execute(call)
+        return call.state == CallState.WORKING and _poll(call)
+    except ContextOSError as fault:
+        if fault.code != "call.lost_lease":
+            raise
+        # Somebody decided the call's fate after our lease ran out; theirs stands.
+        log.warning("lease lost", tool_call_id=tool_call_id)
+        return True
+
+
+def _execute(call: ToolCall) -> bool:
+    attempt = from_row(call)
+    refused = _refused_by_now(attempt)
+    if refused is not None:
+        finish(attempt, normalise_refused(refused), Ending(keeps_transcript=False))
+        return True
+    if not lease_to_execute(call, seconds=timeout_seconds(attempt.capability)):
+        return False
+    attempt_in_worker(attempt)
+    return True
+
+
+def _refused_by_now(attempt: Attempt) -> ContextOSError | None:
+    """A kill switch or a revoked version bites also what was accepted but not yet begun."""
+    try:
+        compiled_run(attempt.call.run).resolve(attempt.call.capability_id)
+    except ContextOSError as fault:
+        return fault
+    return None
+
+
+def _poll(call: ToolCall) -> bool:
+    attempt = from_row(call)
+    if not lease_to_poll(call, seconds=timeout_seconds(attempt.capability)):
+        return False
+    started, connector = time.monotonic(), connector_of(attempt)
+    if call.cancel_reason:
+        return _cancel(attempt, connector)
+    if call.ends_at is not None and utcnow() >= call.ends_at:
+        return _give_up(attempt, connector)
+    try:
+        reply = _ask(attempt, connector)
+    except ContextOSError as fault:
+        return _after_failed_poll(attempt, fault)
+    if reply.kind in _STILL_WAITING:
+        keep_waiting(attempt, reply)
+        return True
+    latency = int((utcnow() - call.created_at).total_seconds() * 1000)
+    log.debug("work ended", tool_call_id=call.pk, polled_seconds=time.monotonic() - started)
+    finish(attempt, judged_reply(attempt, reply), Ending(latency_ms=latency))
+    return True
+
+
+def _ask(attempt: Attempt, connector: Connector) -> Reply:
+    call = attempt.call
+    handle = (call.task or {}).get("handle") or {}
+    if not call.answer_payload:
+        return connector.poll(attempt.invocation(), handle)
+    answer = open_payload(tenant_id=call.tenant_id, payload_id=call.answer_payload)
+    return connector.give_input(attempt.invocation(), handle, answer)
+
+
+def _after_failed_poll(attempt: Attempt, fault: ContextOSError) -> bool:
+    log.warning("poll failed", tool_call_id=attempt.call.pk, code=fault.code)
+    if fault.code in HARMLESS - {"function.busy"}:
+        # It can't be asked after at all, now or later.
+        finish(attempt, judged_fault(attempt, coded_error("task.unreachable")), Ending())
+    else:
+        try_poll_later(attempt)
+    return True
+
+
+def _cancel(attempt: Attempt, connector: Connector) -> bool:
+    call = attempt.call
+    try:
+        connector.cancel(attempt.invocation(), (call.task or {}).get("handle") or {})
+    except ContextOSError as fault:
+        log.warning("cancel failed", tool_call_id=call.pk, code=fault.code)
+        try_poll_later(attempt)
+        return True
+    finish(attempt, normalise_cancelled(call.cancel_reason), Ending())
+    return True
+
+
+def _give_up(attempt: Attempt, connector: Connector) -> bool:
+    """Past its time to live: asked to stop, and ended as far as we can know."""
+    try:
+        connector.cancel(attempt.invocation(), (attempt.call.task or {}).get("handle") or {})
+    except ContextOSError as fault:
+        log.warning("cancel failed", tool_call_id=attempt.call.pk, code=fault.code)
+    finish(attempt, judged_fault(attempt, coded_error("task.expired")), Ending(dead_letter=True))
+    return True
