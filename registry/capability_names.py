@@ -42,9 +42,13 @@ def operation_of(name: str) -> str:
 class CapabilityNames:
     """The capabilities one can name, looked up by either spelling."""
 
-    def __init__(self, names: Iterable[CapabilityName]) -> None:
+    def __init__(self, names: Iterable[CapabilityName], adapters: Iterable[str] = ()) -> None:
+        """`adapters` names further active ones, which may make a beginning ambiguous."""
         self._by_id: Mapping[str, CapabilityName] = {name.capability_id: name for name in names}
-        self._by_adapter: dict[str, list[CapabilityName]] = {}
+        self._active = frozenset(adapters)
+        self._by_adapter: dict[str, list[CapabilityName]] = {
+            adapter: [] for adapter in self._active
+        }
         for name in self._by_id.values():
             self._by_adapter.setdefault(name.adapter_id, []).append(name)
 
@@ -68,7 +72,7 @@ class CapabilityNames:
         return active[0] if prefix and len(active) == 1 else None
 
     def _is_active(self, adapter_id: str) -> bool:
-        return any(name.active for name in self._by_adapter[adapter_id])
+        return adapter_id in self._active or any(n.active for n in self._by_adapter[adapter_id])
 
     def adapter_fits(self, given: str, name: CapabilityName) -> bool:
         """Whether an adapter id written in a permission means the capability's adapter."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,18 +11,34 @@ from contextos.core.canonical import canonicalise, digest_bytes
 from contextos.core.errors import coded_error
 from registry.capability_names import operation_of
 from registry.generation_cache import GenerationCache
+from registry.grants import (
+    NamedCapability,
+    PermittedCapability,
+    adapter_meant,
+    named_capabilities,
+)
 from registry.opened_cache import trusted_kids
-from registry.packs import ContextPack, Permission, RunScope
-from registry.packs.permissions import fits_scope
-from registry.pins import PinnedVersion, Pins, Refusal, pinned_versions, pins_of
+from registry.packs import ContextPack, RunScope
+from registry.pins import Pins, Refusal, pinned_versions, pins_of
+from registry.plans.pack import PlanPack
+from registry.plans.run_pack import plan_pack_of
 from registry.policy import CompiledBundle, PolicyInputs
 from registry.policy.bundles import CompiledRule
 from registry.policy.selectors import CallScope
 from registry.resolution import ResolvedCapability, snapshots
 from registry.tenant_documents import OpenedBundle, TenantDocuments, documents_of, pack_of_run
 
+__all__ = [
+    "CompiledRun",
+    "PermittedCapability",
+    "RunTerms",
+    "compile_run",
+    "compiled_for",
+    "packs_for_run",
+    "pins_for_run",
+]
+
 MAX_COMPILED_RUNS = 256
-Speaking = dict[tuple[str, str], list[Permission]]  # by adapter and capability id
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +73,6 @@ class RunTerms:
         return RunScope(self.role, self.intent, self.environment)
 
 
-@dataclass(frozen=True, slots=True)
-class PermittedCapability:
-    """A capability this run may call, with the permissions that say so."""
-
-    capability: ResolvedCapability
-    grants: tuple[Permission, ...]
-
-
 @dataclass(frozen=True)
 class CompiledRun:
     """The whole answer of the registry for the runs opened on the same terms."""
@@ -74,9 +82,8 @@ class CompiledRun:
     packs: tuple[ContextPack, ...]
     bundles: tuple[CompiledBundle, ...]
     shadow_bundles: tuple[CompiledBundle, ...]
+    named: Mapping[str, NamedCapability]  # all that the packs speak of, callable or not
     permitted: Mapping[str, PermittedCapability]
-    refused: Mapping[str, Refusal]
-    adapter_of: Mapping[str, str]  # of all that the packs speak of
     blocked: Refusal | None  # why nothing at all may be called, whatever is permitted
 
     def resolve(self, spelling: str) -> PermittedCapability:
@@ -87,7 +94,8 @@ class CompiledRun:
             if self.blocked is not None:
                 raise self.blocked.error(capability_id)
             return found
-        refusal = self.refused.get(capability_id)
+        named = self.named.get(capability_id)
+        refusal = named.why_not if named else None
         if refusal is not None:
             raise refusal.error(capability_id)
         raise coded_error("capability.unknown", data={"capability_id": spelling[:200]})
@@ -121,7 +129,14 @@ class CompiledRun:
 
     @cached_property
     def _spellings(self) -> Mapping[str, str]:
-        return _second_spellings(self.adapter_of, [adapter for adapter, _ in self.terms.pins])
+        adapter_of = {name: item.capability.adapter_id for name, item in self.named.items()}
+        return _second_spellings(adapter_of, [adapter for adapter, _ in self.terms.pins])
+
+    @cached_property
+    def plan_pack(self) -> PlanPack:
+        """The same, in the form that plans are checked against."""
+        skills = [skill for pack in self.packs for skill in pack.skills]
+        return plan_pack_of(self.named, skills, [adapter for adapter, _ in self.terms.pins])
 
 
 # --- the doors -----------------------------------------------------------------------------------
@@ -161,7 +176,7 @@ def pins_for_run(
         for permission in pack_of_run(documents, tenant_id, ref, kids).permissions
     }
     published = [version.adapter.adapter_id for version in snapshot.published]
-    meant = {_adapter_meant(given, published) for given in named}
+    meant = {adapter_meant(given, published) for given in named}
     return pins_of(snapshot, (adapter_id for adapter_id in meant if adapter_id))
 
 
@@ -173,19 +188,21 @@ def compile_run(terms: RunTerms, generation: int) -> CompiledRun:
     snapshot = snapshots.get(terms.tenant_id, terms.environment, generation)
     packs = tuple(pack_of_run(documents, terms.tenant_id, ref, kids) for ref in terms.pack_refs)
     pinned = pinned_versions(snapshot, terms.tenant_id, terms.environment, terms.pins, kids)
-    grants, denials = _speaking(pinned, packs, terms.scope)
     rules = _always_denying(terms.tenant_id, documents.bundles)
-    permitted, refused = _sorted_out(pinned, grants, terms, rules)
-    denied = {name: _denied(name, denials[at, name]) for at, name in denials}
+    named = {
+        name: _with_policy(item, terms, rules)
+        for name, item in named_capabilities(pinned, packs, terms.scope).items()
+    }
     return CompiledRun(
         generation=generation,
         terms=terms,
         packs=packs,
         bundles=tuple(item.bundle for item in documents.bundles),
         shadow_bundles=tuple(item.bundle for item in documents.shadow_bundles),
-        permitted={name: found for name, found in permitted.items() if name not in denied},
-        refused={**refused, **denied},
-        adapter_of={name: adapter_id for adapter_id, name in (*denials, *grants)},
+        named=named,
+        permitted={
+            name: item.as_permitted() for name, item in named.items() if item.why_not is None
+        },
         blocked=_blocked(documents, packs),
     )
 
@@ -195,65 +212,13 @@ _runs: GenerationCache[RunTerms, CompiledRun] = GenerationCache(
 )
 
 
-def _sorted_out(
-    pinned: Mapping[str, PinnedVersion],
-    grants: Speaking,
-    terms: RunTerms,
-    rules: list[CompiledRule],
-) -> tuple[dict[str, PermittedCapability], dict[str, Refusal]]:
-    """What is granted, by whether it can be called."""
-    permitted: dict[str, PermittedCapability] = {}
-    refused: dict[str, Refusal] = {}
-    for (adapter_id, name), granted in grants.items():
-        capability = pinned[adapter_id].opened.by_id[name]
-        refusal = pinned[adapter_id].refusal(name)
-        if refusal is None and rules:
-            refusal = _always_denied(capability, terms, rules)
-        if refusal is None:
-            permitted[name] = PermittedCapability(capability, tuple(granted))
-        else:
-            refused[name] = refusal
-    return permitted, refused
-
-
-def _speaking(
-    pinned: Mapping[str, PinnedVersion], packs: Iterable[ContextPack], scope: RunScope
-) -> tuple[Speaking, Speaking]:
-    """Grants and denials by capability; each permission is looked up once, not compared with all.
-
-    The meaning is that of `packs.match_permissions`.
-    """
-    adapters = sorted(pinned)
-    meant: dict[str, str | None] = {}
-    grants: Speaking = {}
-    denials: Speaking = {}
-    for permission in (item for pack in packs for item in pack.permissions):
-        given = permission.adapter_id
-        if given not in meant:
-            meant[given] = _adapter_meant(given, adapters)
-        adapter_id = meant[given]
-        if adapter_id is None or not fits_scope(permission, scope):
-            continue
-        side = grants if permission.allow is True else denials
-        for name in pinned[adapter_id].opened.by_spelling.get(permission.capability, ()):
-            side.setdefault((adapter_id, name), []).append(permission)
-    return grants, denials
-
-
-def _adapter_meant(given: str, adapters: Sequence[str]) -> str | None:
-    """The adapter of exactly this id, else the only one that continues it."""
-    if given in adapters:
-        return given
-    continuing = [adapter for adapter in adapters if adapter.startswith(f"{given}_")]
-    return continuing[0] if given and len(continuing) == 1 else None
-
-
-def _denied(name: str, denials: list[Permission]) -> Refusal:
-    return Refusal(
-        "permission.denied",
-        f"The Context Pack denies {name} ({denials[0].permission_id}).",
-        "Read the run's tool manifest; have the pack changed if the capability is needed.",
-    )
+def _with_policy(
+    named: NamedCapability, terms: RunTerms, rules: list[CompiledRule]
+) -> NamedCapability:
+    """The same, with the refusal of a rule that denies it whatever the arguments are."""
+    if not rules or named.refusal is not None:
+        return named
+    return replace(named, refusal=_always_denied(named.capability, terms, rules))
 
 
 def _always_denying(tenant_id: str, bundles: Sequence[OpenedBundle]) -> list[CompiledRule]:
@@ -319,4 +284,4 @@ def _second_spellings(adapter_of: Mapping[str, str], adapters: Sequence[str]) ->
 def _starts(adapter_id: str, adapters: Sequence[str]) -> list[str]:
     parts = adapter_id.split("_")
     starts = ("_".join(parts[:end]) for end in range(1, len(parts) + 1))
-    return [start for start in starts if _adapter_meant(start, adapters) == adapter_id]
+    return [start for start in starts if adapter_meant(start, adapters) == adapter_id]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.modes import ApprovalMode, CapabilityClass
 from contextos.review.states import SIGNED
-from registry.models import AdapterVersion
+from registry.models import AdapterVersion, Capability
 from registry.models.kill_switches import KillScope
 from registry.resolution import (
     OpenedCapabilities,
@@ -92,27 +92,29 @@ def _pinned(
     version: AdapterVersion, snapshot: TenantSnapshot, kids: frozenset[str]
 ) -> PinnedVersion:
     adapter_id, revoked = version.adapter.adapter_id, _revoked(version, snapshot)
-    if revoked is None:
-        try:
-            opened = open_capabilities(version, kids)
-        except ContextOSError as fault:
-            revoked = Refusal("pin.revoked", f"{version} can't be trusted: {fault.message}")
-        else:
-            return PinnedVersion(adapter_id, opened, None, _resting(version, opened, snapshot))
-    return PinnedVersion(adapter_id, _names_alone(version), revoked)
+    try:
+        opened = open_capabilities(version, kids)
+    except ContextOSError as fault:
+        untrusted = Refusal("pin.revoked", f"{version} can't be trusted: {fault.message}")
+        return PinnedVersion(adapter_id, _indexed_alone(version), revoked or untrusted)
+    resting = {} if revoked else _resting(version, opened, snapshot)
+    return PinnedVersion(adapter_id, opened, revoked, resting)
 
 
-def _names_alone(version: AdapterVersion) -> OpenedCapabilities:
+def _indexed_alone(version: AdapterVersion) -> OpenedCapabilities:
     """Of a version that can't be opened the index still says what it would have offered."""
-    names = version.capabilities.values_list("capability_id", flat=True)
-    return OpenedCapabilities({name: _name_alone(version, name) for name in names})
+    return OpenedCapabilities(
+        {row.capability_id: _index_entry(version, row) for row in version.capabilities.all()}
+    )
 
 
-def _name_alone(version: AdapterVersion, capability_id: str) -> ResolvedCapability:
+def _index_entry(version: AdapterVersion, row: Capability) -> ResolvedCapability:
+    """Good for a refusal that names the capability, and for nothing else."""
+    capability_class, mode = _risk_of(row)
     return ResolvedCapability(
-        capability_id=capability_id,
-        capability_class=CapabilityClass.OBSERVE,
-        approval_mode=ApprovalMode.READ_ONLY,
+        capability_id=row.capability_id,
+        capability_class=capability_class,
+        approval_mode=mode,
         adapter_id=version.adapter.adapter_id,
         version_id=version.version_id,
         version=version.version,
@@ -120,6 +122,14 @@ def _name_alone(version: AdapterVersion, capability_id: str) -> ResolvedCapabili
         declaration={},
         manifest={},
     )
+
+
+def _risk_of(row: Capability) -> tuple[CapabilityClass, ApprovalMode]:
+    """As the index says; an entry nobody can read is taken for the worst."""
+    try:
+        return CapabilityClass(row.capability_class), ApprovalMode(row.approval_mode)
+    except ValueError:
+        return CapabilityClass.ACT, ApprovalMode.DESTRUCTIVE
 
 
 def _revoked(version: AdapterVersion, snapshot: TenantSnapshot) -> Refusal | None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from contextos.core.modes import ApprovalMode
 from registry.capability_names import CapabilityName
-from registry.packs import Permission, PermissionMatch, RunScope, match_permissions
+from registry.packs import Permission, PermissionMatch, RunScope
 from registry.plans.documents import Plan, PlanRun, Step
 from registry.plans.expansion import Part
 from registry.plans.modes import EffectiveMode, effective_mode
 from registry.plans.ordering import StepOrder
 from registry.plans.pack import KEY, PlanCapability, PlanPack, drop_decision_prefix, read_mode
+from registry.plans.types import PlannedCall, PolicyAhead
+from registry.policy import Foresight
 from registry.policy.constraints import Violation, check_args
 from registry.validation import Problem
 
@@ -27,6 +29,8 @@ class Surroundings:
     pack: PlanPack
     run: PlanRun
     order: StepOrder
+    policy: PolicyAhead | None = None
+    cases: dict[str, list[Case]] = field(default_factory=dict)  # by step, once they are all known
 
     @property
     def intent(self) -> str | None:
@@ -62,10 +66,7 @@ class Case:
     def match(self) -> PermissionMatch:
         capability = self.capability
         name = capability.name if capability else CapabilityName.of(self.part.spelling, None)
-        pack = self.around.pack
-        return match_permissions(
-            pack.permissions_about(name), capability=name, names=pack.names, scope=self.around.scope
-        )
+        return self.around.pack.match(name, self.around.scope)
 
     @cached_property
     def permission(self) -> Permission | None:
@@ -87,8 +88,35 @@ class Case:
         return drop_decision_prefix(wanted) != drop_decision_prefix(granted)
 
     @cached_property
+    def foresight(self) -> Foresight | None:
+        """What the run's policy would say to this call; None where nobody knows the policy."""
+        policy = self.around.policy
+        if policy is None or self.capability is None:
+            return None
+        cited = [case for step_id in self._cited for case in self.around.cases[step_id]]
+        keys = (
+            key for case in cited if case.capability for key in case.capability.evidence_keys or ()
+        )
+        call = PlannedCall(
+            capability_id=self.capability.capability_id,
+            args=self.args,
+            evidence_refs=self._cited,
+            evidence_keys=tuple(sorted(set(keys))),
+        )
+        return policy(call)
+
+    @property
+    def _cited(self) -> tuple[str, ...]:
+        known = self.around.cases
+        return tuple(step_id for step_id in self.step.requires_evidence if step_id in known)
+
+    @cached_property
     def mode(self) -> EffectiveMode:
-        return effective_mode(self.around.pack, self.capability, self.args)
+        """As the run's policy says, else as the pack's table of modes says."""
+        foresight = self.foresight
+        if foresight is None:
+            return effective_mode(self.around.pack, self.capability, self.args)
+        return EffectiveMode(foresight.mode, is_gated=foresight.gate is not None)
 
     @cached_property
     def citable_names(self) -> tuple[str, ...]:
@@ -109,7 +137,7 @@ class Case:
             return self.part.args.get(KEY)
         return own
 
-    @property
+    @cached_property
     def key(self) -> Any:
         """The idempotency key: the step's own, else the one among the arguments."""
         return None if self.gives_blank_key else self._given_key
@@ -137,11 +165,19 @@ class Case:
         return validator.errors(self.args)
 
     @cached_property
+    def has_final_args(self) -> bool:
+        """Whether the arguments are sound and complete, so that policy's word on them counts."""
+        validator = self.capability.validator if self.capability else None
+        sound = isinstance(self.part.args, dict) and not self.violations
+        return sound and (validator is None or validator.is_valid(self.args))
+
+    @cached_property
     def constraint_sources(self) -> tuple[Mapping[str, Any], ...]:
-        """The constraints of the manifest, and those of the permission relied on."""
+        """The constraints of manifest and policy, and those of the permission relied on."""
         declared = self.capability.arg_constraints if self.capability else {}
         granted = self.permission.arg_constraints if self.permission else {}
-        return declared, granted
+        added = self.foresight.arg_constraints if self.foresight else {}
+        return declared, granted, added
 
     @cached_property
     def violations(self) -> tuple[Violation, ...]:

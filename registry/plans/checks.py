@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from contextos.core.errors import ContextOSError
 from contextos.core.modes import CapabilityClass
 from registry.plans.case import Case
 from registry.plans.pack import KEY, drop_decision_prefix, read_mode
-from registry.policy.constraints import unsafe_integer
+from registry.policy.constraints import ABSENT, look_up, unsafe_integer
+from registry.policy.obligations import ARGUMENT
 from registry.schema_explain import show
 from registry.validation import Problem
 
@@ -147,7 +148,11 @@ def _needs_key(case: Case) -> bool:
     return any(
         isinstance(constraint := source.get(KEY), dict) and constraint.get("required") is True
         for source in case.constraint_sources
-    ) or _schema_requires_key(case)
+    ) or (_schema_requires_key(case) or _policy_requires_key(case))
+
+
+def _policy_requires_key(case: Case) -> bool:
+    return case.foresight is not None and KEY in case.foresight.requires
 
 
 def _schema_requires_key(case: Case) -> bool:
@@ -165,6 +170,44 @@ def _key_faults(case: Case) -> Iterator[str]:
     for problem in problems:
         if problem.pointer == _KEY_POINTER and problem.keyword != "required":
             yield f"The idempotency_key is refused by the input schema: {problem.message}"
+
+
+# -- policy --------------------------------------------------------------------------------------
+
+
+def check_policy(case: Case) -> Found:
+    """What policy is certain to refuse; faulty arguments are told as what they are."""
+    foresight, capability = case.foresight, case.capability
+    if foresight is None or foresight.refusal is None or capability is None:
+        return
+    if not case.match.is_permitted or capability.state != "usable":
+        return
+    if not foresight.depends_on_args or _has_final_args(case):
+        yield "permission.denied", foresight.refusal
+
+
+def _has_final_args(case: Case) -> bool:
+    try:
+        return case.has_final_args
+    except ContextOSError:
+        return False  # that the schema is unusable is said among the arguments
+
+
+def check_policy_args(case: Case) -> Found:
+    """Arguments that policy insists on or rules out."""
+    foresight = case.foresight
+    if foresight is None or not isinstance(case.part.args, dict):
+        return
+    for path in _argument_paths(foresight.requires):
+        if look_up(case.args, path) is ABSENT and not case.is_expanded:
+            yield "args.constraint", f"Policy asks for the argument {show(path)}."
+    for path in _argument_paths(foresight.prohibits):
+        if look_up(case.args, path) is not ABSENT:
+            yield "args.constraint", f"Policy rules out the argument {show(path)}."
+
+
+def _argument_paths(items: Iterable[str]) -> list[str]:
+    return [item.removeprefix(ARGUMENT) for item in items if item.startswith(ARGUMENT)]
 
 
 # -- modes and decisions -------------------------------------------------------------------------
@@ -214,6 +257,8 @@ CHECKS: tuple[Callable[[Case], Found], ...] = (
     check_schema,
     check_constraints,
     check_key,
+    check_policy,
+    check_policy_args,
     check_modes,
     check_decision,
 )

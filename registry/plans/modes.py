@@ -7,7 +7,7 @@ from typing import Any
 from contextos.core.modes import ApprovalMode, highest
 from registry.plans.pack import PlanCapability, PlanPack, read_mode
 from registry.policy.constraints import is_satisfied
-from registry.policy.engine import fits
+from registry.policy.terms import fits
 
 NEEDS_APPROVAL = frozenset({ApprovalMode.NETWORK, ApprovalMode.DELEGATED, ApprovalMode.DESTRUCTIVE})
 
@@ -18,11 +18,12 @@ class EffectiveMode:
 
     effective: ApprovalMode | None
     names_unknown: bool = False
+    is_gated: bool = False
 
     @property
     def needs_approval(self) -> bool:
-        """A mode nobody knows is treated as a risky one."""
-        return self.effective is None or self.effective in NEEDS_APPROVAL
+        """A mode nobody knows is treated as a risky one; a gate asks people in any mode."""
+        return self.is_gated or self.effective is None or self.effective in NEEDS_APPROVAL
 
 
 def effective_mode(

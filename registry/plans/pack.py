@@ -9,7 +9,13 @@ from typing import Any, TypeVar
 
 from contextos.core.modes import ApprovalMode, CapabilityClass, is_write_class
 from registry.capability_names import CapabilityName, CapabilityNames
-from registry.packs import Permission, read_permission
+from registry.packs import (
+    Permission,
+    PermissionMatch,
+    RunScope,
+    match_permissions,
+    read_permission,
+)
 from registry.plans.reading import list_at, object_at
 from registry.skills import Skill, newest, read_skill
 from registry.validation import Validator, compile_schema
@@ -143,13 +149,22 @@ class PlanPack:
     skills: Mapping[str, Skill]
     aliases: Mapping[str, Mapping[str, Any]]
     mode_policies: Mapping[str, tuple[ModePolicy, ...]]
+    matches: Mapping[str, PermissionMatch] | None = None  # by id, where a run settled them before
 
     def capability(self, spelling: str) -> PlanCapability | None:
         """The declared capability meant by either spelling of its name."""
         name = self.names.resolve(spelling)
         return None if name is None else self.capabilities[name.capability_id]
 
-    def permissions_about(self, name: CapabilityName) -> tuple[Permission, ...]:
+    def match(self, name: CapabilityName, scope: RunScope) -> PermissionMatch:
+        """The permissions that speak about a capability in this scope."""
+        if self.matches is not None:
+            return self.matches.get(name.capability_id, PermissionMatch())
+        return match_permissions(
+            self._permissions_about(name), capability=name, names=self.names, scope=scope
+        )
+
+    def _permissions_about(self, name: CapabilityName) -> tuple[Permission, ...]:
         """The permissions that may be about a capability; only matching tells for sure."""
         by_operation = self.permissions.get(name.operation, ())
         if name.operation == name.capability_id:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
+
+from registry.policy import Foresight
 
 # In the order in which findings of one step are listed.
 CODES = (
@@ -35,6 +37,22 @@ RANK_BY_CODE = {code: rank for rank, code in enumerate(CODES)}
 _MENDABLE = ("args.", "idempotency.", "evidence.", "plan.")
 
 Verdict = Literal["ok", "replan", "reject"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """One call of a plan as policy is asked about it."""
+
+    capability_id: str
+    args: Mapping[str, Any]
+    evidence_refs: tuple[str, ...] = ()  # ids of the steps whose evidence it will cite
+    evidence_keys: tuple[str, ...] = ()
+
+
+class PolicyAhead(Protocol):
+    """Whoever knows the run's policy; without one the pack's own table of modes is read."""
+
+    def __call__(self, call: PlannedCall) -> Foresight: ...
 
 
 @dataclass(frozen=True, slots=True)

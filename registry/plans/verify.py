@@ -12,19 +12,23 @@ from registry.plans.expansion import expand
 from registry.plans.ordering import StepOrder
 from registry.plans.pack import PlanPack, read_pack
 from registry.plans.step_checks import STEP_CHECKS, CasesByStep, StepCase, first_uses
-from registry.plans.types import RANK_BY_CODE, PlanFinding, PlanVerdict
+from registry.plans.types import RANK_BY_CODE, PlanFinding, PlanVerdict, PolicyAhead
 
 
-def verify_plan(plan: object, pack: object, run: object = None) -> PlanVerdict:
+def verify_plan(
+    plan: object, pack: object, run: object = None, *, policy: PolicyAhead | None = None
+) -> PlanVerdict:
     """Judge a plan; raises `plan.invalid` for documents that can't be judged at all."""
     read = read_plan(plan)
+    cases: dict[str, list[Case]] = {step.step_id: [] for step in read.steps}
     around = Surroundings(
         plan=read,
         pack=pack if isinstance(pack, PlanPack) else read_pack(pack),
         run=read_run(run),
         order=StepOrder(read.steps),
+        policy=policy,
+        cases=cases,
     )
-    cases: dict[str, list[Case]] = {step.step_id: [] for step in read.steps}
     for part in expand(read, around.pack):
         cases[part.step.step_id].append(Case(around, part))
     by_step = {step_id: tuple(listed) for step_id, listed in cases.items()}

@@ -7,6 +7,8 @@ from registry.policy.constraints import ABSENT, look_up
 from registry.policy.engine import has_delegation, has_evidence
 from registry.policy.types import PolicyDecision, PolicyInputs
 
+ARGUMENT = "arg:"  # followed by the path of an argument
+
 _KNOWN: Mapping[str, Callable[[PolicyInputs, bool], bool]] = MappingProxyType(
     {
         "user_delegation": lambda inputs, _: has_delegation(inputs),

@@ -1,0 +1,1 @@
+"""Plans written from the contract alone, verdict first; another shop than that of the tables."""
