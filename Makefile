@@ -46,7 +46,7 @@ bench: setup ## Measure speed on PostgreSQL into build/bench.json (QUICK=1 for a
 
 lint: setup ## Formatting, ruff, mypy strict, layers, missing migrations, lock and docs in step
 	@.venv/bin/ruff format --check -q . && .venv/bin/ruff check -q .
-	@.venv/bin/mypy contextos audit registry approvals gateway contextos_client tests scripts manage.py
+	@.venv/bin/mypy contextos audit registry approvals gateway contextos_client examples tests scripts manage.py
 	@.venv/bin/lint-imports --no-cache >build/imports.txt 2>&1 || (cat build/imports.txt; exit 1)
 	@CONTEXTOS_DATA_DIR=build/lint $(PY) manage.py makemigrations --check --dry-run
 	@$(PY) scripts/generate_docs.py --check

@@ -10,6 +10,8 @@ from .retry import Clock, Retry, may_pass
 from .types import CallRecord, ToolResult
 
 LONGEST_ASKED = 30  # seconds a gateway holds an answer back at most (`Prefer: wait`)
+# Held answers end with the call; a tool that asks something meanwhile must not wait behind one.
+LONGEST_LOOK = 5
 SHORTEST_PAUSE = 0.05
 Look = Callable[[int], CallRecord]  # seconds the gateway may hold the answer back
 
@@ -46,7 +48,8 @@ class Waiter:
         """What the call says, and when to look again; a fault that may pass says nothing."""
         self._looks += 1
         try:
-            result = self.look(prefer_wait(self.until - self.clock.now())).result
+            left = min(LONGEST_LOOK, self.until - self.clock.now())
+            result = self.look(prefer_wait(left)).result
         except ContextOSError as fault:
             passing = may_pass(fault, repeated=False) or isinstance(fault, TooMany)
             if not passing or self.clock.now() >= self.until:

@@ -61,17 +61,22 @@ RAISED = [
     Row(403, "rejected", "approval", Refused),
     Row(404, "rejected", "policy", Refused, "capability.unknown"),
     Row(409, "failed", "idempotency", KeyInFlight, "idempotency.in_flight"),
-    Row(409, "failed", "protocol", WrongState, "state.transition_refused"),
-    Row(413, "failed", "protocol", InvalidCall),
+    Row(409, "failed", "validation", WrongState, "call.already_ended"),
     Row(422, "failed", "validation", InvalidCall),
     Row(422, "failed", "idempotency", InvalidCall, "idempotency.conflict"),
     Row(429, "failed", "rate_limited", TooMany),
     Row(429, "failed", "budget", TooMany),
-    Row(500, "failed", "internal", Unavailable),
     Row(503, "failed", "circuit_open", Unavailable),
     Row(503, "failed", "drift", Unavailable),
     Row(503, "failed", "internal", Unavailable),
 ]
+# Not rows of the contract, but a client may meet them.
+BEYOND_THE_CONTRACT = [
+    Row(409, "failed", "protocol", WrongState, "state.transition_refused"),
+    Row(413, "failed", "protocol", InvalidCall),
+    Row(500, "failed", "internal", Unavailable),
+]
+RAISED += BEYOND_THE_CONTRACT
 
 
 def _fault_of(step: Step) -> ContextOSError:

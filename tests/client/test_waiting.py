@@ -107,11 +107,17 @@ def test_a_call_without_a_result_yet_is_waited_for() -> None:
 def test_the_gateway_is_asked_to_hold_its_answer_back_but_never_beyond_the_time() -> None:
     with scripted(WORKING, DONE) as script:
         client_of(script).wait_for(CALL, seconds=300)
-        client_of(script).wait_for(CALL, seconds=7.5)
+        client_of(script).wait_for(CALL, seconds=3.5)
         client_of(script).wait_for(CALL, seconds=0.5)
-    assert script.headers(0)["prefer"] == "wait=30"
-    assert script.headers(2)["prefer"] == "wait=7"
+    assert script.headers(0)["prefer"] == "wait=5"
+    assert script.headers(2)["prefer"] == "wait=3"
     assert "prefer" not in script.headers(3)
+
+
+def test_one_call_or_look_is_held_back_thirty_seconds_at_most() -> None:
+    with scripted(DONE) as script:
+        client_of(script).get_call(CALL, wait=300)
+    assert script.headers()["prefer"] == "wait=30"
 
 
 def test_where_an_mcp_url_is_given_the_waiting_happens_there() -> None:
