@@ -32,13 +32,13 @@ DECIDING = (
     "registry/policy/engine.py",
 )
 # Not on the way of a call: fetching pictures, and the work of people on these very pages.
-ASIDE = ("gateway/admin/", "gateway/icons.py", "gateway/explaining/")
+ASIDE = ("gateway/admin/", "gateway/icons.py", "gateway/explaining/", "gateway/reconcile.py")
 NEVER_A_REFUSAL = {
     Reason.ALLOWED_BY_RULE.value,
     Reason.ALLOWED_BY_DEFAULT.value,
     Reason.APPROVAL_REQUIRED.value,
     # Told to the person who does the work, never to a caller.
-    "icon.refused",
+    *(spec.code for spec in catalogue() if spec.code.startswith(("icon.", "reconcile."))),
 }
 RUN = RunFacts(
     role="support_agent",
