@@ -11,7 +11,7 @@ from .types import CallRecord, ToolResult
 
 LONGEST_ASKED = 30  # seconds a gateway holds an answer back at most (`Prefer: wait`)
 # Held answers end with the call; a tool that asks something meanwhile must not wait behind one.
-LONGEST_LOOK = 5
+LONGEST_LOOK = 2
 SHORTEST_PAUSE = 0.05
 Look = Callable[[int], CallRecord]  # seconds the gateway may hold the answer back
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.test import override_settings
 from pytest_django.live_server_helper import LiveServer
 
 from contextos_client import (
@@ -21,44 +20,15 @@ from contextos_client import (
     TooMany,
     new_key,
 )
-from gateway.connectors.function.connector import runner_pool
 from tests.client.gateways import TRACE
-from tests.gateway.order_functions import LEDGER
 from tests.gateway.world import INTENT, GatewayWorld
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("function_runner")]
 ORDER = {"order_id": "ord_0001"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _runner(django_db_setup: None) -> Iterator[None]:
-    runner_pool.cache_clear()
-    with override_settings(
-        CONTEXTOS_FUNCTION_MODULES=("tests.gateway.order_functions",), FUNCTION_RUNNERS=1
-    ):
-        yield
-        runner_pool().close()
-    runner_pool.cache_clear()
-
-
-@pytest.fixture
-def world() -> GatewayWorld:
-    LEDGER.unlink(missing_ok=True)
-    return GatewayWorld()
-
-
-@pytest.fixture
-def client(world: GatewayWorld, live_server: LiveServer) -> Iterator[Client]:
-    with Client(live_server.url, world.agent_token) as ready:
-        yield ready
 
 
 def _open(client: Client, world: GatewayWorld, **members: Any) -> RunContext:
     return client.open_run(world.tenant_id, INTENT, environment="production", **members)
-
-
-def _effects() -> int:
-    return len(LEDGER.read_text().splitlines()) if LEDGER.exists() else 0
 
 
 @pytest.mark.proves("C2")
@@ -90,13 +60,15 @@ def test_a_run_in_the_name_of_a_person_says_so(
 
 
 @pytest.mark.proves("C9")
-def test_the_same_key_is_answered_from_the_record(client: Client, world: GatewayWorld) -> None:
+def test_the_same_key_is_answered_from_the_record(
+    client: Client, world: GatewayWorld, ledger: list[str]
+) -> None:
     run, key = _open(client, world), new_key()
     first = client.call(run, "orders.lookup", ORDER, idempotency_key=key)
     again = client.call(run, "orders.lookup", ORDER, idempotency_key=key)
     assert (first.replayed, again.replayed) == (False, True)
     assert again.tool_call_id == first.tool_call_id
-    assert _effects() == 1
+    assert len(ledger) == 1
 
 
 def test_a_tool_that_says_no_is_a_result(client: Client, world: GatewayWorld) -> None:
@@ -155,7 +127,12 @@ REFUSALS: list[tuple[str, Act, type[ContextOSError], str]] = [
     ("act", "kind", "code"), [row[1:] for row in REFUSALS], ids=[row[0] for row in REFUSALS]
 )
 def test_each_refusal_of_the_real_gateway_arrives_as_its_exception(
-    client: Client, world: GatewayWorld, act: Act, kind: type[ContextOSError], code: str
+    client: Client,
+    world: GatewayWorld,
+    ledger: list[str],
+    act: Act,
+    kind: type[ContextOSError],
+    code: str,
 ) -> None:
     with pytest.raises(ContextOSError) as caught:
         act(client, world)
@@ -163,7 +140,7 @@ def test_each_refusal_of_the_real_gateway_arrives_as_its_exception(
     assert caught.value.message
     assert caught.value.remediation
     assert caught.value.traceparent
-    assert _effects() == 0
+    assert ledger == []
 
 
 @pytest.mark.proves("C13")
