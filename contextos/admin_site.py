@@ -61,7 +61,7 @@ class ContextOSAdminSite(ThemedSite):
     def get_urls(self) -> list[URLPattern | URLResolver]:
         """Our own pages before Django's; `logout` must also serve people without a factor."""
         from contextos.identity import views
-        from gateway.admin.icons import fetch_icons_view
+        from gateway.admin.urls import gateway_urls
 
         guarded = self.admin_view
         own: list[URLPattern | URLResolver] = [
@@ -80,11 +80,7 @@ class ContextOSAdminSite(ThemedSite):
             ),
             path("tenant/", guarded(views.change_tenant), name="change_tenant"),
             path("find/", guarded(self.find), name="find"),
-            path(
-                "gateway/icons/<str:version_id>/",
-                guarded(fetch_icons_view),
-                name="gateway_fetch_icons",
-            ),
+            *gateway_urls(guarded),
         ]
         return own + super().get_urls()
 

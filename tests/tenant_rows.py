@@ -24,6 +24,7 @@ from tests.factories import (
     make_issuer,
     make_member,
 )
+from tests.gateway.admin.rows import make_call, make_run
 from tests.registry.documents import bundle, pack
 from tests.registry.house import House
 from tests.registry.manifests import orders
@@ -121,6 +122,8 @@ MAKERS: dict[str, Maker] = {
         make_agent_token(make_agent(tenant, f"{marker}_agent", name=marker)).row
     ),
     "audit.AuditEvent": _event,
+    "gateway.Run": lambda tenant, marker: make_run(tenant, intent=marker),
+    "gateway.ToolCall": lambda tenant, marker: make_call(make_run(tenant), capability_id=marker),
     "registry.Adapter": lambda tenant, marker: _published(tenant, marker).adapter,
     "registry.AdapterVersion": _in_review,
     "registry.Capability": lambda tenant, marker: _published(tenant, marker).capabilities.get(),

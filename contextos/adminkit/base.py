@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from django.contrib.admin.utils import flatten_fieldsets, unquote
@@ -14,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from guardian.core import ObjectPermissionChecker
 from guardian.shortcuts import get_objects_for_user
 
+from contextos.adminkit.navigation import MenuLine
 from contextos.adminkit.tenancy import (
     acting_tenant,
     belongs_to,
@@ -81,6 +83,7 @@ class ModelAdmin(TenantLimitedFields, ThemedModelAdmin):
     nav_order = 100
     nav_badge: str | None = None
     nav_shown = True
+    nav_more: Sequence[MenuLine] = ()  # further pages about the same rows
 
     # --- what may be done ---------------------------------------------------------------------
     def allows(self, request: HttpRequest, verb: str, obj: Model | None = None) -> bool:

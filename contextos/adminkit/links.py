@@ -21,6 +21,14 @@ def admin_url(model: type[Model], page: Page = "changelist", pk: object = None) 
         return ""
 
 
+def named_url(name: str) -> str:
+    """The address that goes by a name, or nothing where this site has no such page."""
+    try:
+        return reverse(name)
+    except NoReverseMatch:
+        return ""
+
+
 def may(request: HttpRequest, verb: str, model: type[Model]) -> bool:
     """Whether the person may do this to the model in the tenant they act in."""
     opts = model._meta

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from django.contrib.admin import ModelAdmin, site
 from django.http import HttpRequest
 from django.urls import reverse
 
-from contextos.adminkit.links import admin_url
+from contextos.adminkit.links import admin_url, named_url
 
 GROUPS = ("Registry", "Approvals", "Gateway", "Audit", "Identity", "System")
 GROUP_OF_APP = {
@@ -20,6 +21,17 @@ GROUP_OF_APP = {
     "identity": "Identity",
 }
 ELSEWHERE = "System"
+
+
+@dataclass(frozen=True, slots=True)
+class MenuLine:
+    """A page that belongs to a model's page and has a line of its own, by its URL's name."""
+
+    title: str
+    icon: str
+    url_name: str
+    order: int = 100
+    badge: str | None = None  # the dotted path of a function of the request
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +63,10 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
 def entries_for(request: HttpRequest) -> list[Entry]:
     """The pages this person may open, in menu order."""
     allowed = [
-        _entry(model_admin)
+        entry
         for model_admin in site._registry.values()
         if getattr(model_admin, "nav_shown", True) and may_open(request, model_admin)
+        for entry in _entries(model_admin)
     ]
     reachable = [entry for entry in allowed if entry.url]
     return sorted(
@@ -64,6 +77,16 @@ def entries_for(request: HttpRequest) -> list[Entry]:
 def may_open(request: HttpRequest, model_admin: ModelAdmin[Any]) -> bool:
     """The very checks that the page itself makes."""
     return model_admin.has_module_permission(request) and model_admin.has_view_permission(request)
+
+
+def _entries(model_admin: ModelAdmin[Any]) -> list[Entry]:
+    own = _entry(model_admin)
+    lines: Sequence[MenuLine] = getattr(model_admin, "nav_more", ())
+    more = [
+        Entry(own.group, line.order, line.title, line.icon, named_url(line.url_name), line.badge)
+        for line in lines
+    ]
+    return [own, *more]
 
 
 def _entry(model_admin: ModelAdmin[Any]) -> Entry:

@@ -1,6 +1,6 @@
 """Why a call was refused, and what would allow it: one function per family of codes (pure)."""
 
-from gateway.explaining import arguments, door, limits, outcomes, policies, resolving
+from gateway.explaining import arguments, door, limits, outcomes, policies, resolving, working
 from gateway.explaining.table import explain, explained_codes
 from gateway.explaining.types import (
     Explanation,
@@ -30,4 +30,5 @@ __all__ = [
     "outcomes",
     "policies",
     "resolving",
+    "working",
 ]

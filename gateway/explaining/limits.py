@@ -67,8 +67,8 @@ def explain_loop(refused: Refused, today: Today) -> Explanation:
         because=[
             *said(refused),
             (
-                "Capability and arguments are the same each time, so nothing suggests that the next "
-                "attempt would end otherwise. Other arguments are not held back."
+                "Capability and arguments are the same each time, so nothing suggests that the "
+                "next attempt would end otherwise. Other arguments are not held back."
             ),
         ],
         ways=[
@@ -100,7 +100,7 @@ def explain_breaker(refused: Refused, today: Today) -> Explanation:
     )
 
 
-@explains("call.needs_worker", "record.unavailable", "internal.error")
+@explains("record.unavailable", "internal.error")
 def explain_house(refused: Refused, today: Today) -> Explanation:
     """The house itself could not do its part; nothing was started."""
     spec = spec_for(refused.code)
@@ -112,15 +112,4 @@ def explain_house(refused: Refused, today: Today) -> Explanation:
             Way(spec.remediation, DEVELOPER),
             Way("Check /readyz and the worker's log.", OPERATOR),
         ],
-    )
-
-
-@explains("call.lost_lease")
-def explain_lost_lease(refused: Refused, today: Today) -> Explanation:
-    """Another worker took the call over."""
-    return Explanation(
-        step=Step.INVOKE,
-        headline="The call took longer than its lease and was taken over.",
-        because=["The worker that came second may not record what it saw."],
-        ways=[Way("Ask for the call's state; do not send it again with another key.")],
     )

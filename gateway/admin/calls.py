@@ -1,0 +1,205 @@
+"""The call explorer: every governed call, where it stands, and what can be done about it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from contextos.adminkit.actions import display
+from contextos.adminkit.base import ReadOnlyAdmin, TenantScopedAdmin
+from contextos.adminkit.display import mode_badge, when
+from contextos.adminkit.navigation import MenuLine
+from contextos.adminkit.paginator import BoundedPaginator
+from contextos.core.text import reveal_invisible
+from gateway.admin.call_page import call_context
+from gateway.admin.cancelling import cancel_page
+from gateway.admin.filters import (
+    AgentFilter,
+    AttentionFilter,
+    CallAdapterFilter,
+    CapabilityFilter,
+    CreatedFilter,
+    ModeFilter,
+    StateFilter,
+)
+from gateway.admin.frame import frame
+from gateway.admin.labels import age, on_behalf, state_badge, waits, write_badge
+from gateway.admin.people import with_person
+from gateway.models import Run, ToolCall
+
+_TRACE = re.compile(r"[0-9a-f]{32}")
+# Big, or nobody's business in a list.
+_NOT_LISTED = ("envelope", "result", "task", "input_request")
+
+
+@admin.register(ToolCall)
+class ToolCallAdmin(ReadOnlyAdmin, TenantScopedAdmin):
+    """A hundred thousand rows stay quick: an index in list order, no count of all rows."""
+
+    class Media:
+        css = {"all": ["contextos/gateway.css"]}
+
+    paginator = BoundedPaginator
+    list_display = [
+        "what",
+        "state_label",
+        "risk",
+        "who",
+        "adapter",
+        "tries",
+        "waiting",
+        "created",
+        "error",
+    ]
+    list_filter = [
+        StateFilter,
+        AttentionFilter,
+        CapabilityFilter,
+        CallAdapterFilter,
+        ModeFilter,
+        AgentFilter,
+        CreatedFilter,
+    ]
+    search_fields = ["tool_call_id"]  # see get_search_results
+    search_help_text = "The exact id of a call, a decision, a run or a trace."
+    sortable_by = ()
+    ordering = ["-tool_call_id"]
+    nav_title = "Calls"
+    nav_icon = "swap_horiz"
+    nav_order = 20
+    nav_more = [
+        MenuLine("Refusals", "gpp_bad", "admin:gateway_refusals", 30),
+        MenuLine(
+            "Reconcile", "rule", "admin:gateway_reconcile", 40, "gateway.panels.unknown_count"
+        ),
+        MenuLine("Dead letters", "unsubscribe", "admin:gateway_dead_letters", 50),
+    ]
+    empty_title = "No calls yet"
+    empty_text = (
+        "Every call of a capability that was accepted appears here with its state, its attempts "
+        "and its record. Refused calls are under Refusals. Open a run and call something."
+    )
+
+    # --- the list -----------------------------------------------------------------------------
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Without the envelopes; people by name."""
+        rows: QuerySet[Any] = super().get_queryset(request).defer(*_NOT_LISTED)
+        return with_person(rows)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """By the kind of id, each through an index of its own; OR would use none of them."""
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        if term.startswith("dec_"):
+            return queryset.filter(decision_id=term), False
+        if term.startswith("run_"):
+            return queryset.filter(run_id=term), False
+        if _TRACE.fullmatch(term):
+            runs = Run.objects.filter(trace_id=term).values("run_id")
+            return queryset.filter(run_id__in=runs), False
+        return queryset.filter(tool_call_id=term), False
+
+    @display(description="Call")
+    def what(self, call: ToolCall) -> SafeString:
+        """The capability, and the id below it."""
+        return format_html(
+            '<span class="gw-name">{}</span><span class="gw-id">{}</span>',
+            reveal_invisible(call.capability_id),
+            call.tool_call_id,
+        )
+
+    @display(description="State")
+    def state_label(self, call: ToolCall) -> SafeString:
+        """Where it stands."""
+        return state_badge(call.state)
+
+    @display(description="Mode")
+    def risk(self, call: ToolCall) -> SafeString:
+        """How far it may go, and whether it can change something."""
+        return format_html("{} {}", mode_badge(call.mode_effective), write_badge(call))
+
+    @display(description="Agent")
+    def who(self, call: Any) -> SafeString:
+        """The agent on behalf of a person."""
+        return on_behalf(call.agent_id, call.user_name or call.user_id)
+
+    @display(description="Adapter")
+    def adapter(self, call: ToolCall) -> str:
+        """Which version of it."""
+        return reveal_invisible(f"{call.adapter_id}@{call.adapter_version}")
+
+    @display(description="Attempts")
+    def tries(self, call: ToolCall) -> int:
+        """How often it was tried."""
+        return call.attempts
+
+    @display(description="Waits")
+    def waiting(self, call: ToolCall) -> SafeString:
+        """For what, and until when."""
+        return waits(call)
+
+    @display(description="Created")
+    def created(self, call: ToolCall) -> SafeString:
+        """When, and how long it took."""
+        taken = "took" if call.finished_at else "going on for"
+        said = age(call.created_at, call.finished_at)
+        return format_html('{}<span class="gw-id">{} {}</span>', when(call.created_at), taken, said)
+
+    @display(description="Error")
+    def error(self, call: ToolCall) -> str:
+        """The code it ended with."""
+        return reveal_invisible(call.error_code)
+
+    # --- one call -----------------------------------------------------------------------------
+    def get_urls(self) -> list[URLPattern]:
+        """The page that cancels."""
+        guarded = self.admin_site.admin_view
+        cancel = path(
+            "<path:object_id>/cancel/", guarded(self.cancel_view), name="gateway_toolcall_cancel"
+        )
+        return [cancel, *super().get_urls()]
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """State, way, envelopes and record of one call."""
+        call = self._call_or_404(request, object_id)
+        context = {
+            **frame(request, reveal_invisible(call.capability_id), above=_list()),
+            "opts": self.opts,
+            "original": call,
+            **call_context(request, call),
+        }
+        return TemplateResponse(request, "gateway/call.html", context)
+
+    def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Ask why, then cancel."""
+        return cancel_page(request, self._call_or_404(request, object_id))
+
+    def _call_or_404(self, request: HttpRequest, object_id: str) -> ToolCall:
+        call = self.get_object(request, object_id)
+        if not isinstance(call, ToolCall):
+            raise Http404
+        if not self.has_view_permission(request, call):
+            raise PermissionDenied
+        return call
+
+
+def _list() -> tuple[str, str]:
+    return reverse("admin:gateway_toolcall_changelist"), "Calls"

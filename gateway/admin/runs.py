@@ -1,0 +1,132 @@
+"""The run explorer: who acts for whom, within which budget, and what it may call now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from contextos.adminkit.actions import display
+from contextos.adminkit.base import ReadOnlyAdmin, TenantScopedAdmin
+from contextos.adminkit.display import badge, mode_badge, when
+from contextos.adminkit.paginator import BoundedPaginator
+from contextos.core.text import reveal_invisible, single_line
+from gateway.admin.budget import bars_of
+from gateway.admin.filters import AgentFilter, BudgetFilter, CreatedFilter, EnvironmentFilter
+from gateway.admin.frame import frame
+from gateway.admin.labels import length, on_behalf
+from gateway.admin.people import with_person
+from gateway.admin.run_page import run_context
+from gateway.models import Run
+
+
+@admin.register(Run)
+class RunAdmin(ReadOnlyAdmin, TenantScopedAdmin):
+    """Runs, newest first."""
+
+    class Media:
+        css = {"all": ["contextos/gateway.css"]}
+
+    paginator = BoundedPaginator
+    list_display = ["what", "who", "mode", "where", "calls_used", "money_used", "left", "created"]
+    list_filter = [BudgetFilter, AgentFilter, EnvironmentFilter, CreatedFilter]
+    search_fields = ["=run_id", "=trace_id", "=intent"]
+    search_help_text = "The exact id of a run or a trace, or the exact intent."
+    sortable_by = ()
+    ordering = ["-run_id"]
+    nav_title = "Runs"
+    nav_icon = "play_circle"
+    nav_order = 10
+    empty_title = "No runs yet"
+    empty_text = (
+        "An agent opens a run before it calls anything: for an intent, within a budget, on the "
+        "versions that are published at that moment. Issue the agent a token and let it open one."
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Without the documents; people by name."""
+        rows: QuerySet[Any] = super().get_queryset(request).defer("document", "pins")
+        return with_person(rows)
+
+    @display(description="Run")
+    def what(self, run: Run) -> SafeString:
+        """What for, and the id below it."""
+        return format_html(
+            '<span class="gw-name">{}</span><span class="gw-id">{}</span>',
+            single_line(run.intent, limit=120),
+            run.run_id,
+        )
+
+    @display(description="Agent")
+    def who(self, run: Any) -> SafeString:
+        """Who acts for whom."""
+        return on_behalf(run.agent_id, run.user_name or run.user_id)
+
+    @display(description="Safety mode")
+    def mode(self, run: Run) -> SafeString:
+        """The highest mode it may reach."""
+        return mode_badge(run.safety_mode)
+
+    @display(description="Environment")
+    def where(self, run: Run) -> str:
+        """Where it acts."""
+        return run.environment
+
+    @display(description="Calls")
+    def calls_used(self, run: Run) -> SafeString:
+        """Of how many."""
+        return _use(bars_of(run, timezone.now())[0])
+
+    @display(description="Cost")
+    def money_used(self, run: Run) -> SafeString:
+        """Spent and reserved, of how much."""
+        return _use(bars_of(run, timezone.now())[1])
+
+    @display(description="Left")
+    def left(self, run: Run) -> SafeString:
+        """Until it ends."""
+        now = timezone.now()
+        if now >= run.expires_at:
+            return badge("over")
+        return badge(length(run.expires_at - now), "success")
+
+    @display(description="Opened")
+    def created(self, run: Run) -> SafeString:
+        """When."""
+        return when(run.created_at)
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Budget, calls and tool manifest of one run."""
+        run = self.get_object(request, object_id)
+        if not isinstance(run, Run):
+            raise Http404
+        if not self.has_view_permission(request, run):
+            raise PermissionDenied
+        above = (reverse("admin:gateway_run_changelist"), "Runs")
+        context = {
+            **frame(request, reveal_invisible(run.intent), above=above),
+            "opts": self.opts,
+            "original": run,
+            **run_context(request, run),
+        }
+        return TemplateResponse(request, "gateway/run.html", context)
+
+
+def _use(bar: Any) -> SafeString:
+    return format_html(
+        '<span class="gw-use gw-use--{}">{}</span>', bar.tone, bar.said.replace(" used", "")
+    )

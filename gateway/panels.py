@@ -1,0 +1,109 @@
+"""The gateway's part of the front page and of the menu: what waits for a person, what failed."""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+
+from contextos.adminkit.display import relative
+from contextos.adminkit.front_page import Panel, Row, register_panel
+from contextos.adminkit.links import admin_url, may
+from contextos.adminkit.tenancy import acting_tenant
+from contextos.core.text import single_line
+from contextos.identity.access import roles_of
+from gateway.models import Run, ToolCall
+from gateway.roles import SETTLERS
+from gateway.states import CallState
+
+SHOWN = 5
+MOST_COUNTED = 99
+LOOKED_AT = 1000  # of the latest calls, so that a quiet tenant's page costs what a busy one's does
+
+
+# --- the menu --------------------------------------------------------------------------------
+def unknown_count(request: HttpRequest) -> str:
+    """How many calls have an unknown outcome; nothing when none has."""
+    tenant = acting_tenant(request)
+    number = _unknown(str(tenant.pk))[: MOST_COUNTED + 1].count() if tenant else 0
+    if number > MOST_COUNTED:
+        return f"{MOST_COUNTED}+"
+    return str(number) if number else ""
+
+
+# --- the front page --------------------------------------------------------------------------
+def unknown_outcomes(request: HttpRequest) -> Panel | None:
+    """Calls that a person has to settle, for those who may."""
+    tenant = acting_tenant(request)
+    if tenant is None or SETTLERS.isdisjoint(roles_of(request.user, str(tenant.pk))):
+        return None
+    rows = _unknown(str(tenant.pk)).order_by("created_at")
+    return Panel(
+        "Outcomes to reconcile",
+        [
+            Row(
+                text=single_line(call.capability_id, limit=120),
+                detail=f"{call.attempts} attempts, {relative(call.created_at)}",
+                url=reverse("admin:gateway_reconcile_call", args=[call.pk]),
+                label="unknown",
+                tone="danger",
+            )
+            for call in rows[:SHOWN]
+        ],
+        total=rows[: MOST_COUNTED + 1].count(),
+        more_url=reverse("admin:gateway_reconcile"),
+    )
+
+
+def dead_letters(request: HttpRequest) -> Panel | None:
+    """Calls given up lately."""
+    tenant = acting_tenant(request)
+    if tenant is None or not may(request, "view", ToolCall):
+        return None
+    latest = ToolCall.objects.filter(tenant_id=tenant.pk).order_by("-tool_call_id")
+    recent = latest.values("pk")[:LOOKED_AT]
+    rows = ToolCall.objects.filter(pk__in=recent, dead_letter=True).order_by("-tool_call_id")
+    found = list(rows.defer("envelope", "result")[: MOST_COUNTED + 1])
+    return Panel(
+        "Dead letters",
+        [
+            Row(
+                text=single_line(call.capability_id, limit=120),
+                detail=f"{call.error_code}, {relative(call.finished_at or call.created_at)}",
+                url=admin_url(ToolCall, "change", call.pk),
+                label="given up",
+                tone="warning",
+            )
+            for call in found[:SHOWN]
+        ],
+        total=len(found),
+        more_url=reverse("admin:gateway_dead_letters"),
+    )
+
+
+def first_run(request: HttpRequest) -> Panel | None:
+    """The getting-started step of the gateway."""
+    tenant = acting_tenant(request)
+    if tenant is None or SETTLERS.isdisjoint(roles_of(request.user, str(tenant.pk))):
+        return None
+    return Panel(
+        "",
+        [
+            Row(
+                "See the first governed call",
+                "Give an agent a token, let it open a run and call something it may.",
+                url=admin_url(Run),
+                done=ToolCall.objects.filter(tenant_id=tenant.pk).exists(),
+            )
+        ],
+    )
+
+
+def _unknown(tenant_id: str) -> QuerySet[ToolCall]:
+    rows = ToolCall.objects.filter(tenant_id=tenant_id, state=CallState.UNKNOWN_OUTCOME)
+    return rows.defer("envelope", "result")
+
+
+register_panel(key="gateway.unknown", column="waiting", build=unknown_outcomes, order=10)
+register_panel(key="gateway.dead", column="failing", build=dead_letters, order=15)
+register_panel(key="gateway.start", column="start", build=first_run, order=40)
