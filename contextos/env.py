@@ -192,6 +192,13 @@ VARIABLES: tuple[Variable, ...] = (
         "Python modules whose registered functions the runner may call, comma separated.",
     ),
     Variable(
+        "CONTEXTOS_FUNCTION_ENVIRONMENT",
+        _words,
+        (),
+        "Names of variables that functions may see; everything else is kept from them. "
+        "Variables of this table are never passed on.",
+    ),
+    Variable(
         "CONTEXTOS_FUNCTION_RUNNERS",
         _whole_number,
         4,

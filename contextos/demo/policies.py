@@ -16,7 +16,7 @@ from registry.models import ContextPackVersion, PolicyBundleVersion
 from registry.services import packs, policies
 
 Document = dict[str, Any]
-_PACK = "packs/support_refund.json"
+_PACKS = ("packs/support_refund.json", "packs/support_desk.json")
 _POLICY = "policies/refunds.json"
 _PROPOSED_POLICY = "policies/refunds_v2.json"
 
@@ -61,11 +61,12 @@ def build_policies(people: Mapping[str, User], *, tenant_id: str) -> None:
     """Publish policy and pack where missing, and propose a change; twice changes nothing."""
     policy_desk = _Desk(people, tenant_id, policies, policies.POLICY_LIFECYCLE)
     pack_desk = _Desk(people, tenant_id, packs, packs.PACK_LIFECYCLE)
-    policy, proposed, pack = (_example(name) for name in (_POLICY, _PROPOSED_POLICY, _PACK))
+    policy, proposed = _example(_POLICY), _example(_PROPOSED_POLICY)
     if not _is_known(PolicyBundleVersion, policy, tenant_id):
         policy_desk.publish(policy)
-    if not _is_known(ContextPackVersion, pack, tenant_id):
-        pack_desk.publish(pack)
+    for pack in (_example(name) for name in _PACKS):
+        if not _is_known(ContextPackVersion, pack, tenant_id):
+            pack_desk.publish(pack)
     if not _is_known(PolicyBundleVersion, proposed, tenant_id):
         policy_desk.submitted(proposed)
 

@@ -18,7 +18,7 @@ from registry.services import lifecycle
 from registry.services.manifests import create_draft
 
 ENVIRONMENT = "development"  # the demo's servers listen on loopback, over plain http
-PUBLISHED = ("payments.json", "orders.json", "knowledge.json")
+PUBLISHED = ("payments.json", "orders.json", "knowledge.json", "desk.json")
 IN_REVIEW = "payments_v2.json"
 REVIEWERS = ("reviewer", "reviewer2")
 Manifest = dict[str, Any]
@@ -81,5 +81,17 @@ def _draft(manifest: Manifest, people: Mapping[str, User], tenant_id: str) -> Ad
 
 def _manifest(name: str) -> Manifest:
     path: Path = settings.BASE_DIR / "examples" / "manifests" / name
-    document = dict(strict_json.loads_object(path.read_bytes()))
-    return {**document, "environment": ENVIRONMENT}
+    document: Manifest = dict(strict_json.loads_object(path.read_bytes()))
+    document["environment"] = ENVIRONMENT
+    return _function_twin(document) if document["protocol"] == "mcp" else document
+
+
+def _function_twin(manifest: Manifest) -> Manifest:
+    """The same adapter served by contextos/demo/payments.py, until MCP servers can be called."""
+    capabilities = [
+        {**item, "function_name": item["mcp_tool_name"]} for item in manifest["capabilities"]
+    ]
+    seconds = manifest["transport"]["timeout_seconds"]
+    transport = {"kind": "function", "timeout_seconds": seconds}
+    twin = {"protocol": "function", "protocol_version": "1.0", "transport": transport}
+    return {**manifest, **twin, "capabilities": capabilities}

@@ -19,6 +19,7 @@ from contextos.adminkit.links import admin_url, may
 from contextos.adminkit.tenancy import acting_tenant, rows_of_tenant
 from contextos.identity.models import Agent, IssuedToken, Membership, User
 from contextos.identity.models.tokens import TokenKind
+from contextos.identity.roles import in_words
 from contextos.identity.second_factor import FEW_RECOVERY_CODES, recovery_codes_left
 
 SHOWN = 5
@@ -73,7 +74,7 @@ def ending_memberships(request: HttpRequest) -> Panel | None:
     ending = _here(request, Membership.objects.current().filter(valid_until__lte=soon))
     rows = [
         Row(
-            text=f"{membership.user} as {membership.role.name}",
+            text=f"{membership.user} as {in_words(membership.role.name)}",
             detail=f"ends {relative(membership.valid_until)}" if membership.valid_until else "",
             url=admin_url(Membership, "change", membership.pk),
             label="ends soon",

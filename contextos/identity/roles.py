@@ -89,6 +89,11 @@ def declared_permissions() -> Mapping[str, frozenset[str]]:
     return MappingProxyType({role: frozenset(names) for role, names in union.items()})
 
 
+def in_words(role: str) -> str:
+    """`platform_admin` as people say it."""
+    return role.replace("_", " ")
+
+
 def ordered(roles: Iterable[str]) -> tuple[str, ...]:
     """Roles in the order of the table, so that the first is the weightiest."""
     held = set(roles)

@@ -27,7 +27,7 @@ from contextos.identity.acting_tenant import switch_tenant
 from contextos.identity.actors import person
 from contextos.identity.forms import CodeForm
 from contextos.identity.models import TotpDevice, User
-from contextos.identity.roles import ROLES
+from contextos.identity.roles import ROLES, in_words
 
 ENROLMENT_KEY = "second_factor_enrolment"
 ACCOUNT_PURPOSE = "account"
@@ -176,7 +176,11 @@ def account(request: HttpRequest) -> HttpResponse:
         codes_left=second_factor.recovery_codes_left(user),
         few_codes=second_factor.FEW_RECOVERY_CODES,
         roles=[
-            {"membership": membership, "meaning": ROLES.get(membership.role.name, "")}
+            {
+                "membership": membership,
+                "name": in_words(membership.role.name),
+                "meaning": ROLES.get(membership.role.name, ""),
+            }
             for membership in memberships
         ],
     )

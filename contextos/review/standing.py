@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 from django.db.models import QuerySet
 
 from contextos.identity.access import roles_of
+from contextos.identity.roles import in_words, ordered
 from contextos.identity.models import User
 from contextos.review.kinds import ReviewKind
 from contextos.review.models import ReviewedVersion, ReviewEntry
@@ -57,7 +58,7 @@ def _refusal(kind: ReviewKind[V], version: V, user: User) -> str:
     if version.state != VersionState.IN_REVIEW:
         return f"This version is not in review: it is {version.get_state_display().lower()}."
     if kind.reviewer_roles.isdisjoint(roles_of(user, version.tenant_id)):
-        roles = " or ".join(sorted(kind.reviewer_roles))
+        roles = " or ".join(in_words(role) for role in ordered(kind.reviewer_roles))
         return f"Deciding needs the role {roles} in this tenant."
     if user.pk == version.author_id or user.user_id in version.editors:
         return (

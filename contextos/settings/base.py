@@ -173,7 +173,7 @@ CONTENT_SECURITY_POLICY = (
 # --- upward wires: the callables a lower layer may call without importing it (docs/adr/0003) --
 CONTEXTOS_EVENT_RECORDER = "audit.services.record_event"
 # (tenant_id, count) -> registry.recorded_inputs.RecordedInput, newest first; empty = none are kept.
-CONTEXTOS_POLICY_INPUTS_PROVIDER = ""
+CONTEXTOS_POLICY_INPUTS_PROVIDER = "gateway.policy_history.recorded_policy_inputs"
 
 # --- registry --------------------------------------------------------------------------------
 # A version that only narrows what the published one may do needs no reviewer where this is on.
@@ -181,6 +181,7 @@ REGISTRY_FAST_PATH_FOR_NARROWING = False
 
 # --- gateway ---------------------------------------------------------------------------------
 CONTEXTOS_FUNCTION_MODULES = ENV.words("CONTEXTOS_FUNCTION_MODULES")
+FUNCTION_ENVIRONMENT = ENV.words("CONTEXTOS_FUNCTION_ENVIRONMENT")
 FUNCTION_RUNNERS = ENV.number("CONTEXTOS_FUNCTION_RUNNERS")
 # How many callers of one web process may wait for an end (`Prefer: wait`); others come back.
 CALL_WAITERS = ENV.number("CONTEXTOS_CALL_WAITERS")

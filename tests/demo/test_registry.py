@@ -18,11 +18,11 @@ def _build(house: House) -> None:
     build_registry({name: house.user(name) for name in names}, tenant_id=house.tenant_id)
 
 
-def test_three_adapters_are_signed_and_one_change_waits(house: House) -> None:
+def test_four_adapters_are_signed_and_one_change_waits(house: House) -> None:
     _build(house)
     versions = AdapterVersion.objects.filter(tenant=house.tenant)
     published = versions.filter(state=VersionState.PUBLISHED)
-    assert published.count() == 3
+    assert published.count() == 4
     for version in published:
         assert signed_manifest(version)["environment"] == "development"
     waiting = versions.get(state=VersionState.IN_REVIEW)
@@ -43,5 +43,5 @@ def test_a_second_start_changes_nothing(house: House) -> None:
     _build(house)
     events = AuditEvent.objects.count()
     _build(house)
-    assert AdapterVersion.objects.count() == 4
+    assert AdapterVersion.objects.count() == 5
     assert AuditEvent.objects.count() == events

@@ -21,9 +21,10 @@ from contextos.core.errors import coded_error
 from contextos.identity import second_factor, services
 from contextos.identity.actors import actor_of
 from contextos.identity.admin.confirmation import Question, confirm
+from contextos.identity.admin.role_words import RoleFilter, RolesInWords
 from contextos.identity.admin.tenants import active_badge
 from contextos.identity.models import Membership, User
-from contextos.identity.roles import ordered
+from contextos.identity.roles import in_words, ordered
 from contextos.identity.services.people import require_manageable
 
 _TERM_TONES: dict[str, Tone] = {"current": "success", "not yet valid": "info", "ended": "neutral"}
@@ -82,9 +83,14 @@ class MembershipInline(TabularInline):
     """The roles a person holds in the acting tenant, and in no other."""
 
     model = Membership
-    fields = ["role", "valid_from", "valid_until", "term"]
-    readonly_fields = ["term"]
+    fields = ["shown_role", "valid_from", "valid_until", "term"]
+    readonly_fields = ["shown_role", "term"]
     verbose_name_plural = "Roles in this tenant"
+
+    @display(description="Role")
+    def shown_role(self, membership: Membership) -> str:
+        """As people say it."""
+        return in_words(membership.role.name)
 
     @display(description="State")
     def term(self, membership: Membership) -> SafeString:
@@ -99,7 +105,7 @@ class MembershipInline(TabularInline):
 
 
 @admin.register(User)
-class UserAdmin(TenantScopedAdmin):
+class UserAdmin(RolesInWords, TenantScopedAdmin):
     """The people of the acting tenant."""
 
     tenant_lookup = "memberships__tenant_id"
@@ -125,7 +131,8 @@ class UserAdmin(TenantScopedAdmin):
     def roles_here(self, user: User) -> str:
         """The current roles in the acting tenant."""
         here: list[Membership] = getattr(user, "memberships_here", [])
-        return ", ".join(ordered(membership.role.name for membership in here)) or "none"
+        held = ordered(membership.role.name for membership in here)
+        return ", ".join(in_words(role) for role in held) or "none"
 
     @display(description="State", ordering="is_active")
     def state(self, user: User) -> SafeString:
@@ -340,14 +347,13 @@ class UserAdmin(TenantScopedAdmin):
 
 
 @admin.register(Membership)
-class MembershipAdmin(TenantScopedAdmin):
+class MembershipAdmin(RolesInWords, TenantScopedAdmin):
     """Who holds which role here, and for how long."""
 
-    list_display = ["user", "role", "term", "valid_from", "valid_until", "granted_by"]
-    list_filter = ["role"]
+    list_display = ["user", "shown_role", "term", "valid_from", "valid_until", "granted_by"]
+    list_filter = [RoleFilter]
     list_select_related = ["user", "role"]
     search_fields = ["user__username", "user__first_name", "user__last_name"]
-    fields = ["user", "role", "valid_from", "valid_until"]
     nav_title = "Memberships"
     nav_icon = "assignment_ind"
     nav_order = 40
@@ -362,7 +368,21 @@ class MembershipAdmin(TenantScopedAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         """Another person or role is another membership."""
-        return [] if obj is None else ["user", "role"]
+        return [] if obj is None else ["user", "shown_role"]
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """A role that is given is shown; only a new one is chosen."""
+        role = "role" if obj is None else "shown_role"
+        return ["user", role, "valid_from", "valid_until"]
+
+    def name_of(self, membership: Membership) -> str:
+        """What the page of one membership is called."""
+        return f"{membership.user} as {in_words(membership.role.name)}"
+
+    @display(description="Role", ordering="role__name")
+    def shown_role(self, membership: Membership) -> str:
+        """As people say it."""
+        return in_words(membership.role.name)
 
     def perform_create(self, request: HttpRequest, form: forms.ModelForm[Any]) -> Membership:
         """Grant the role in the acting tenant."""

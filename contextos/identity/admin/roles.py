@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group
 
 from contextos.adminkit.actions import display
 from contextos.adminkit.base import ReadOnlyAdmin
-from contextos.identity.roles import ROLES
+from contextos.identity.roles import ROLES, in_words
 
 admin.site.unregister(Group)
 
@@ -16,15 +16,29 @@ admin.site.unregister(Group)
 class RoleAdmin(ReadOnlyAdmin):
     """What each role is for and what it may do."""
 
-    list_display = ["name", "purpose"]
-    fields = ["name", "purpose", "permission_names"]
-    readonly_fields = ["purpose", "permission_names"]
+    list_display = ["shown_name", "purpose", "code"]
+    fields = ["shown_name", "code", "purpose", "permission_names"]
+    readonly_fields = ["shown_name", "code", "purpose", "permission_names"]
     nav_group = "Identity"
     nav_title = "Roles"
     nav_icon = "badge"
     nav_order = 50
     empty_title = "No roles yet"
     empty_text = "Run `manage.py migrate`; it writes the seven roles."
+
+    def name_of(self, role: Group) -> str:
+        """What the page of one role is called."""
+        return in_words(role.name)
+
+    @display(description="Role", ordering="name")
+    def shown_name(self, role: Group) -> str:
+        """As people say it."""
+        return in_words(role.name)
+
+    @display(description="In commands and tokens")
+    def code(self, role: Group) -> str:
+        """As programs write it."""
+        return role.name
 
     @display(description="What it is for")
     def purpose(self, role: Group) -> str:

@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connection
 
+from contextos.demo.payments import LEDGER_VARIABLE
 from contextos.demo.readiness import PAUSE_SECONDS, answers_ready
 from contextos.demo.ready_file import write_private
 from contextos.demo.supervisor import ProcessSpec, Supervisor, port_is_free
@@ -21,6 +22,7 @@ from contextos.demo.world import World, build_world
 from contextos.startup import refuse_if_unsafe
 
 READY_WITHIN_SECONDS = 90
+FUNCTION_MODULES = ("contextos.demo.functions", "contextos.demo.payments", "contextos.demo.desk")
 
 
 class Command(BaseCommand):
@@ -31,13 +33,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Port, data directory and ready-file."""
-        parser.add_argument("--port", type=int, default=8000, help="loopback port (default 8000)")
+        parser.add_argument("--port", default="8000", help="loopback port (default 8000)")
         parser.add_argument("--data-dir", help="folder for database, keys and sign-ins")
         parser.add_argument("--ready-file", help="JSON written when everything answers")
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Prepare, start, announce, wait, stop."""
-        port, ready_file = options["port"], options["ready_file"]
+        port, ready_file = _port(options["port"]), options["ready_file"]
         refuse_if_unsafe()
         self._refuse_a_bad_start(port)
         world = self._prepare()
@@ -55,8 +57,6 @@ class Command(BaseCommand):
             self.stderr.write("demo: stopped.")
 
     def _refuse_a_bad_start(self, port: int) -> None:
-        if not 1 <= port <= 65535:
-            raise CommandError(f"--port {port} is not a port: choose 1 to 65535.", returncode=2)
         if not port_is_free(port):
             raise CommandError(
                 f"port {port} is in use: stop what listens there or choose another, "
@@ -112,6 +112,16 @@ class Command(BaseCommand):
             self.stdout.flush()
 
 
+def _port(given: object) -> int:
+    """A number that a port can have; `make run PORT=abc` gets one sentence, not a usage text."""
+    text = str(given).strip()
+    port = int(text) if text.isascii() and text.isdigit() and len(text) <= 5 else 0
+    if not 1 <= port <= 65535:
+        message = f"{text[:40]!r} is not a port: choose 1 to 65535, for example PORT=8010."
+        raise CommandError(message, returncode=2)
+    return port
+
+
 def _processes(port: int) -> list[ProcessSpec]:
     threads = min(8, 2 * (os.cpu_count() or 1) + 1)  # more, and granian warns on every start
     web = ProcessSpec("web", ["serve", "--port", str(port), "--threads", str(threads)])
@@ -129,7 +139,9 @@ def _child_environment(port: int) -> dict[str, str]:
         **os.environ,
         "CONTEXTOS_DATA_DIR": str(settings.DATA_DIR),
         "CONTEXTOS_PUBLIC_URL": f"http://127.0.0.1:{port}",
-        "CONTEXTOS_FUNCTION_MODULES": "contextos.demo.functions",
+        "CONTEXTOS_FUNCTION_MODULES": ",".join(FUNCTION_MODULES),
+        "CONTEXTOS_FUNCTION_ENVIRONMENT": LEDGER_VARIABLE,
+        LEDGER_VARIABLE: str(settings.DATA_DIR / "payments-ledger.sqlite3"),
         "CONTEXTOS_LOG_FORMAT": os.environ.get("CONTEXTOS_LOG_FORMAT", "console"),
         "CONTEXTOS_LOG_LEVEL": os.environ.get("CONTEXTOS_LOG_LEVEL", "WARNING"),
         # Files come from static/ here, so WhiteNoise need not miss a collected folder.

@@ -33,7 +33,11 @@ _FAULTS = {
 @cache
 def runner_pool() -> RunnerPool:
     """The process's pool, over the modules that the settings name."""
-    return RunnerPool(tuple(settings.CONTEXTOS_FUNCTION_MODULES), size=settings.FUNCTION_RUNNERS)
+    return RunnerPool(
+        tuple(settings.CONTEXTOS_FUNCTION_MODULES),
+        size=settings.FUNCTION_RUNNERS,
+        also=settings.FUNCTION_ENVIRONMENT,
+    )
 
 
 class FunctionConnector:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from contextos.core.errors import coded_error
-from contextos.env import PROJECT_ROOT
+from contextos.env import PROJECT_ROOT, VARIABLES
 from gateway.connectors.function.frames import (
     FrameTooLarge,
     OutOfTime,
@@ -29,11 +29,15 @@ START_SECONDS = 20.0
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONDONTWRITEBYTECODE")
 
 
+_OURS = {name for v in VARIABLES for name in (v.name, f"{v.name}_FILE")}
+
+
 class Runner:
     """One child process and the two ends of its pipe."""
 
-    def __init__(self, modules: Sequence[str]) -> None:
-        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    def __init__(self, modules: Sequence[str], *, also: Sequence[str] = ()) -> None:
+        names = {*_PASSED_ON, *also} - _OURS
+        environment = {name: os.environ[name] for name in names if name in os.environ}
         self._process = subprocess.Popen(  # noqa: S603  our own interpreter and module
             [sys.executable, "-m", "gateway.connectors.function.child", *modules],
             stdin=subprocess.PIPE,
@@ -84,8 +88,9 @@ class Runner:
 class RunnerPool:
     """Starts runners when they are first needed, at most `size`; a forked child starts its own."""
 
-    def __init__(self, modules: Sequence[str], *, size: int) -> None:
+    def __init__(self, modules: Sequence[str], *, size: int, also: Sequence[str] = ()) -> None:
         self._modules = tuple(modules)
+        self._also = tuple(also)
         self._size = size
         self._lock = threading.Lock()
         self._reset()
@@ -105,7 +110,7 @@ class RunnerPool:
             raise coded_error("function.busy") from None
         try:
             if runner is None or not runner.alive:
-                runner = Runner(self._modules)
+                runner = Runner(self._modules, also=self._also)
             return runner.ask(request, patience)
         finally:
             places.put(runner if runner is not None and runner.alive else None)

@@ -68,6 +68,22 @@ def test_the_runner_knows_no_secret_and_no_database(
     assert seen["django"] is False
 
 
+def test_an_operator_may_name_variables_for_functions_but_never_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CONTEXTOS_SECRET_KEY", "s")
+    monkeypatch.setenv("SHOP_REGION", "in-south")
+    fresh = RunnerPool(
+        MODULES, size=1, also=["SHOP_REGION", "CONTEXTOS_SECRET_KEY", "DATABASE_URL_FILE"]
+    )
+    try:
+        seen = FunctionConnector(fresh).invoke(_call("environment")).output
+    finally:
+        fresh.close()
+    assert "SHOP_REGION" in seen["names"]
+    assert "CONTEXTOS_SECRET_KEY" not in seen["names"]
+
+
 def test_a_tool_that_says_no_is_kept_apart_from_failures(connector: FunctionConnector) -> None:
     reply = connector.invoke(_call("refuse"))
     assert reply.kind is ReplyKind.TOOL_ERROR
