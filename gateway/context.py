@@ -10,6 +10,7 @@ from typing import Any
 from contextos.core.modes import ApprovalMode, is_write_class
 from gateway.identity import Caller
 from gateway.models import Run
+from gateway.shadowing import ShadowDifference
 from registry.compiled import CompiledRun, PermittedCapability
 from registry.packs import Permission
 from registry.policy import PolicyDecision, PolicyInputs
@@ -68,6 +69,7 @@ class CallContext:
     grant: Permission | None = None
     inputs: PolicyInputs | None = None
     decision: PolicyDecision | None = None
+    shadow: tuple[ShadowDifference, ...] = ()
 
     @property
     def capability(self) -> ResolvedCapability:

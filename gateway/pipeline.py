@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from django.db.models import Exists, OuterRef, Subquery
 
@@ -16,6 +17,7 @@ from gateway.connectors import connector_for
 from gateway.context import CallContext
 from gateway.idempotency import MEMBER, settle_key
 from gateway.models import Evidence, Run, ToolCall
+from gateway.shadowing import ShadowDifference, shadow_differences
 from gateway.states import CallState
 from registry.compiled import RunTerms, compiled_for
 from registry.models import RegistryGeneration
@@ -100,7 +102,10 @@ def decide(context: CallContext) -> CallContext:
     decision = verdict.stamped(
         policy_decision_id=new_id("pol"), evaluated_at=format_time(context.now)
     )
-    decided = replace(context, inputs=inputs, decision=decision)
+    shadow: tuple[ShadowDifference, ...] = ()
+    if context.compiled.shadow_bundles:
+        shadow = shadow_differences(context.compiled, inputs, decision)
+    decided = replace(context, inputs=inputs, decision=decision, shadow=shadow)
     if not decision.allowed:
         code, _, sentence = decision.reason.partition(": ")
         raise RefusedCall(coded_error(code, message=sentence), decided)
@@ -199,7 +204,7 @@ def _check_schema(context: CallContext) -> None:
 
 
 def _check_constraints(context: CallContext, constraints: object) -> None:
-    violations = check_args(context.args, constraints, mask=True)  # type: ignore[arg-type]
+    violations = check_args(_constrained(context), constraints, mask=True)  # type: ignore[arg-type]
     if violations:
         raise coded_error(
             "args.constraint",
@@ -208,11 +213,17 @@ def _check_constraints(context: CallContext, constraints: object) -> None:
         )
 
 
+def _constrained(context: CallContext) -> dict[str, Any]:
+    """The arguments, and the key as one of them also where the schema has no place for it."""
+    key = {} if context.key is None else {MEMBER: context.key}
+    return {**key, **context.args}
+
+
 def _fitting_grant(context: CallContext) -> Permission:
     """The permission the call relies on: the first whose constraints the arguments meet."""
     grants = context.permitted.grants if context.permitted else ()
     for grant in grants:
-        if not check_args(context.args, grant.arg_constraints, mask=True):
+        if not check_args(_constrained(context), grant.arg_constraints, mask=True):
             return grant
     _check_constraints(context, grants[0].arg_constraints)
     return grants[0]

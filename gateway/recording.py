@@ -14,6 +14,7 @@ from contextos.core.canonical import digest
 from contextos.core.clock import utcnow
 from contextos.core.modes import ApprovalMode
 from gateway.context import CallContext
+from gateway.shadowing import shadow_writes
 
 # Which safeguards stood when the decision was taken.
 CONTROLS = (
@@ -44,14 +45,18 @@ class SealedInputs:
 def sealed_inputs(
     context: CallContext, decision_id: str, *, after: str | None = None
 ) -> SealedInputs:
-    """Keep arguments and policy inputs by commitment, so that the decision can be taken again."""
+    """Keep arguments and policy inputs by commitment, so that the decision can be taken again,
+    and what watching policies would have decided."""
     where: dict[str, Any] = {"tenant_id": context.caller.tenant_id, "decision_id": decision_id}
     given = context.args if context.permitted is not None else context.request.args
     args = seal_payload(**where, kind="args", value=dict(given), after=after)
     if context.inputs is None:
         return SealedInputs(args.payload_id, args.commitment, (args.write,))
     inputs = seal_payload(**where, kind="inputs", value=inputs_document(context), after=after)
-    return SealedInputs(args.payload_id, args.commitment, (args.write, inputs.write))
+    watched = shadow_writes(
+        context.shadow, **where, capability_id=context.capability.capability_id, after=after
+    )
+    return SealedInputs(args.payload_id, args.commitment, (args.write, inputs.write, *watched))
 
 
 def inputs_document(context: CallContext) -> dict[str, Any]:

@@ -3,5 +3,6 @@
 from gateway.models.calls import IdempotencyKey, RefusalWindow, ToolCall
 from gateway.models.evidence import Evidence
 from gateway.models.runs import Run
+from gateway.models.shadow import ShadowVerdict
 
-__all__ = ["Evidence", "IdempotencyKey", "RefusalWindow", "Run", "ToolCall"]
+__all__ = ["Evidence", "IdempotencyKey", "RefusalWindow", "Run", "ShadowVerdict", "ToolCall"]

@@ -1,0 +1,75 @@
+"""A policy in shadow is asked about every call and decides nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gateway.models import ShadowVerdict
+from tests.gateway.world import GatewayWorld
+from tests.registry import documents
+from tests.registry.walks import pack_walk, policy_walk
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("function_runner")]
+
+
+def _strict_bundle() -> dict[str, Any]:
+    rule = {
+        "rule_id": "no_lookups",
+        "description": "Nobody looks anything up.",
+        "applies_to": {"capability": "orders.lookup"},
+        "if": {"==": [{"var": "request.args.order_id"}, "ord_0001"]},
+        "then": {"allow": False},
+    }
+    return documents.bundle(version="2.0.0", rules=[rule], tests=[])
+
+
+def _call(world: GatewayWorld, order: str) -> Any:
+    body = {
+        "run_id": world.open_run()["run_id"],
+        "capability_id": "orders.lookup",
+        "args": {"order_id": order},
+    }
+    return world.post("/api/v1/tool-calls", body)
+
+
+def test_a_shadow_policy_is_recorded_where_it_differs_and_decides_nothing() -> None:
+    world = GatewayWorld()
+    policy_walk(world.house).published(_strict_bundle(), shadow=True)
+    answer = _call(world, "ord_0001")
+    assert (answer.status_code, answer.json()["status"]) == (200, "ok")
+    assert _call(world, "ord_0002").status_code == 200
+    verdict = ShadowVerdict.objects.get()
+    assert verdict.decision_id == answer.json()["decision_id"]
+    assert verdict.bundle_ref == "refunds@2.0.0"
+    assert verdict.decided["allowed"] is True
+    assert verdict.would_decide["allowed"] is False
+    assert verdict.would_decide["matched_rule_ids"] == ["no_lookups"]
+
+
+@pytest.mark.proves("C9")
+def test_a_permission_may_ask_for_the_shape_of_a_key_that_the_schema_does_not_know() -> None:
+    world = GatewayWorld()
+    permission = documents.permission(
+        "adp_orders",
+        "lookup",
+        arg_constraints={"idempotency_key": {"required": True, "pattern": "^ik_[a-z0-9]{4}$"}},
+    )
+    pack = documents.pack_permitting(permission, pack_id="strict_keys")
+    pack_walk(world.house).published(pack)
+    run = world.open_run(context_pack_refs=["strict_keys@1.0.0"])
+    body = {
+        "run_id": run["run_id"],
+        "capability_id": "orders.lookup",
+        "args": {"order_id": "ord_0001"},
+    }
+
+    def code(**key: str) -> Any:
+        answer = world.post("/api/v1/tool-calls", {**body, **key}).json()
+        return (answer.get("error") or {}).get("code")
+
+    assert code() == "args.constraint"
+    assert code(idempotency_key="ik_abcd\n") == "args.constraint"
+    assert code(idempotency_key="IK_abcd") == "args.constraint"
+    assert code(idempotency_key="ik_abcd") is None
