@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +58,16 @@ def seal_payload(
     return SealedPayload(payload_id, commitment, write)
 
 
+def payload_rows(
+    *, tenant_id: str, decision_ids: Iterable[str], kinds: Iterable[str]
+) -> dict[tuple[str, str], Payload]:
+    """The newest row of each kind that each decision left, in one statement."""
+    rows = Payload.objects.filter(
+        tenant_id=tenant_id, decision_id__in=list(decision_ids), kind__in=list(kinds)
+    )
+    return {(row.decision_id, row.kind): row for row in rows.order_by("payload_id")}
+
+
 def find_payload(*, tenant_id: str, decision_id: str, kind: str) -> Any | None:
     """The newest value of a kind that a decision left, or None when it left none."""
     rows = Payload.objects.filter(tenant_id=tenant_id, decision_id=decision_id, kind=kind)
@@ -69,9 +80,15 @@ def open_payload(*, tenant_id: str, payload_id: str) -> Any:
     row = Payload.objects.filter(tenant_id=tenant_id, payload_id=payload_id).first()
     if row is None:
         raise coded_error("payload.missing", data={"payload_id": payload_id})
+    return open_row(row)
+
+
+def open_row(row: Payload) -> Any:
+    """The value in a row that was read already, checked against its commitment."""
+    payload_id = row.payload_id
     if row.sealed is None:
         raise coded_error("payload.erased", data={"payload_id": payload_id})
-    opened = decrypt_field(bytes(row.sealed), context=_context(tenant_id, payload_id))
+    opened = decrypt_field(bytes(row.sealed), context=_context(row.tenant_id, payload_id))
     salt, content = opened[:SALT_BYTES], opened[SALT_BYTES:]
     if commitment_to(salt, content) != row.commitment:
         raise coded_error("artefact.tampered", data={"payload_id": payload_id})

@@ -18,7 +18,7 @@ from registry.policy import (
     read_inputs,
     time_facts,
 )
-from registry.recorded_inputs import recorded_inputs
+from registry.recorded_inputs import RecordedInput, recorded_inputs
 from registry.selectors import generation_of
 from registry.tenant_documents import documents_of
 
@@ -41,8 +41,17 @@ class Outcome:
 
     published: PolicyDecision
     candidate: PolicyDecision
-    decision_id: str | None = None  # of the recorded call that the input comes from
-    recorded_at: str | None = None
+    source: RecordedInput | None = None  # the recorded call that the input comes from
+
+    @property
+    def decision_id(self) -> str | None:
+        """The decision that is taken again."""
+        return self.source.decision_id if self.source else None
+
+    @property
+    def recorded_at(self) -> str | None:
+        """When it was taken."""
+        return self.source.recorded_at if self.source else None
 
     @property
     def differences(self) -> tuple[Difference, ...]:
@@ -55,32 +64,52 @@ class Outcome:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Retrial:
+    """The last recorded calls decided again, newest first."""
+
+    outcomes: tuple[Outcome, ...]
+    left_out: int  # erased, or their manifest is not trusted any more
+
+    @property
+    def changed(self) -> tuple[Outcome, ...]:
+        """Those on which the two policies part."""
+        return tuple(outcome for outcome in self.outcomes if outcome.differences)
+
+
 def simulate_input(
     *, tenant_id: str, bundle: Mapping[str, Any], document: Mapping[str, Any]
 ) -> Outcome:
     """One input before the published policy, and before the same with this bundle in it."""
     now, candidate = _sides(tenant_id, compile_bundle(bundle))
     inputs = _completed(read_inputs(document), tenant_id, utcnow())
-    return Outcome(evaluate(inputs, now), evaluate(inputs, candidate))
+    return _outcome(inputs, now, candidate)
 
 
-def simulate_recorded(
-    *, tenant_id: str, bundle: Mapping[str, Any], count: int
-) -> tuple[Outcome, ...]:
-    """The same for the last recorded calls, newest first."""
+def simulate_recorded(*, tenant_id: str, bundle: Mapping[str, Any], count: int) -> Retrial:
+    """The same for the last recorded calls; refuses where there are none."""
     now, candidate = _sides(tenant_id, compile_bundle(bundle))
     outcomes: list[Outcome] = []
+    left_out = 0
     for recorded in recorded_inputs(tenant_id, count):
-        inputs = read_inputs(recorded.document)
-        outcomes.append(
-            Outcome(
-                evaluate(inputs, now),
-                evaluate(inputs, candidate),
-                recorded.decision_id,
-                recorded.recorded_at,
-            )
-        )
-    return tuple(outcomes)
+        if recorded.document is None:
+            left_out += 1
+            continue
+        outcomes.append(_outcome(read_inputs(recorded.document), now, candidate, recorded))
+    if not outcomes and not left_out:
+        raise coded_error("policy.no_recorded_calls")
+    return Retrial(tuple(outcomes), left_out)
+
+
+def _outcome(
+    inputs: PolicyInputs,
+    now: list[CompiledBundle],
+    candidate: list[CompiledBundle],
+    source: RecordedInput | None = None,
+) -> Outcome:
+    published = evaluate(inputs, now)
+    tried = evaluate(inputs, candidate, inputs_hash=published.inputs_hash)
+    return Outcome(published, tried, source)
 
 
 def _sides(

@@ -16,11 +16,12 @@ from contextos.core.errors import ContextOSError
 from registry.admin.comparison import value_text
 from registry.admin.draft_form.fields import pretty
 from registry.admin.json_faults import fault_of
+from registry.admin.retrial import retrial_context
 from registry.document_selectors import document_versions
 from registry.models import PolicyBundleVersion
 from registry.recorded_inputs import MOST_RECORDED
 from registry.signed_documents import document_of
-from registry.simulation import Outcome, simulate_input, simulate_recorded
+from registry.simulation import Outcome, simulate_input
 
 OFFERED = 100
 STARTER = {
@@ -56,17 +57,6 @@ class ComparedLine:
     published: str
     candidate: str
     differs: bool
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedLine:
-    """One recorded call, decided again."""
-
-    decision_id: str
-    recorded_at: str
-    published: str
-    candidate: str
-    members: str
 
 
 class SimulatorPage:
@@ -105,7 +95,7 @@ class SimulatorPage:
         status = 200
         if chosen is not None:
             answer = _answer(tenant.pk, chosen, request, context["examples"])
-            status = 422 if answer.get("fault") else 200
+            status = 422 if answer.get("fault") or answer.get("last_n_fault") else 200
             context |= answer
         return TemplateResponse(request, "registry/simulator.html", context, status=status)
 
@@ -140,8 +130,16 @@ def _answer(
     else:
         text = request.POST.get("input", "")
     if action == "recorded":
-        return {"text": text, **_recorded(tenant_id, chosen, request.POST.get("last_n", ""))}
+        return {"text": text, **_retried(request, tenant_id, chosen)}
     return {"text": text, **_decided(tenant_id, chosen, text)}
+
+
+def _retried(request: HttpRequest, tenant_id: str, chosen: PolicyBundleVersion) -> dict[str, Any]:
+    try:
+        bundle = document_of(chosen)
+    except ContextOSError as refusal:
+        return {"fault": refusal}
+    return retrial_context(request, tenant_id, bundle, request.POST.get("last_n", ""))
 
 
 def _decided(tenant_id: str, chosen: PolicyBundleVersion, text: str) -> dict[str, Any]:
@@ -175,27 +173,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return value if isinstance(value, str) else value_text(value)
-
-
-def _recorded(tenant_id: str, chosen: PolicyBundleVersion, wanted: str) -> dict[str, Any]:
-    count = int(wanted) if wanted.isdigit() and 0 < int(wanted) <= MOST_RECORDED else 100
-    try:
-        outcomes = simulate_recorded(tenant_id=tenant_id, bundle=document_of(chosen), count=count)
-    except ContextOSError as refusal:
-        return {"recorded_fault": refusal, "last_n": count}
-    changed = [outcome for outcome in outcomes if outcome.differences]
-    return {
-        "last_n": count,
-        "recorded_total": len(outcomes),
-        "recorded_changed": [_recorded_line(outcome) for outcome in changed],
-    }
-
-
-def _recorded_line(outcome: Outcome) -> RecordedLine:
-    return RecordedLine(
-        decision_id=outcome.decision_id or "",
-        recorded_at=outcome.recorded_at or "",
-        published=outcome.published.reason,
-        candidate=outcome.candidate.reason,
-        members=", ".join(difference.member for difference in outcome.differences),
-    )

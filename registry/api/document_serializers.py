@@ -192,6 +192,9 @@ class SimulationSerializer(serializers.Serializer[Any]):
     bundle_ref = serializers.CharField()
     total = serializers.IntegerField()
     changed = serializers.IntegerField(help_text="On how many inputs the two differ.")
+    left_out = serializers.IntegerField(
+        help_text="Recorded calls that can't be decided again: erased, or no longer trusted."
+    )
     decision = serializers.DictField(
         allow_null=True, help_text="The candidate's decision on the one input sent; else null."
     )

@@ -18,9 +18,14 @@ from registry.policy.terms import Terms, settle_terms
 from registry.policy.types import PolicyDecision, PolicyInputs, RuleKind
 
 
-def evaluate(inputs: PolicyInputs, bundles: Sequence[CompiledBundle]) -> PolicyDecision:
-    """The decision on a call; raises only if the inputs have no canonical JSON form."""
-    case = open_case(inputs, bundles, digest(inputs.document()))
+def evaluate(
+    inputs: PolicyInputs, bundles: Sequence[CompiledBundle], *, inputs_hash: str | None = None
+) -> PolicyDecision:
+    """The decision on a call; raises only if the inputs have no canonical JSON form.
+
+    Whoever asks about the same inputs twice may pass their hash from the first decision.
+    """
+    case = open_case(inputs, bundles, inputs_hash or digest(inputs.document()))
     maximum = case.maximum
     early = _before_rules(case, maximum)
     if early is not None or maximum is None:

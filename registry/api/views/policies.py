@@ -25,7 +25,7 @@ from registry.models import PolicyBundleVersion
 from registry.roles import READERS
 from registry.services import policies
 from registry.signed_documents import document_of
-from registry.simulation import Outcome, simulate_input, simulate_recorded
+from registry.simulation import Retrial, simulate_input, simulate_recorded
 
 POLICIES = DocumentDesk(
     address="policies",
@@ -60,6 +60,12 @@ _SIMULATION = OpenApiExample(
     },
 )
 
+_LAST_CALLS = OpenApiExample(
+    "Which of the last 200 calls would it decide otherwise?",
+    request_only=True,
+    value={"bundle_ref": "refunds@1.1.0", "last_n": 200},
+)
+
 
 class SimulateView(RegistryView):
     """Decides without any effect."""
@@ -72,29 +78,29 @@ class SimulateView(RegistryView):
         tags=["policies"],
         request=SimulateBody,
         responses=SimulationSerializer,
-        examples=[_SIMULATION],
+        examples=[_SIMULATION, _LAST_CALLS],
     )
     def post(self, request: Request) -> Response:
         """Compare a bundle with the published policy, on one input or on the last calls."""
         asked = self.body(SimulateBody)
         bundle = asked["bundle"] if "bundle" in asked else self._stored(asked["bundle_ref"])
-        outcomes = self._outcomes(bundle, asked)
-        changed = sum(1 for outcome in outcomes if outcome.differences)
+        tried = self._tried(bundle, asked)
         answer = {
             "bundle_ref": f"{bundle.get('bundle_id')}@{bundle.get('version')}",
-            "total": len(outcomes),
-            "changed": changed,
-            "decision": outcomes[0].candidate.verdict() if "input" in asked else None,
-            "results": outcomes,
+            "total": len(tried.outcomes),
+            "changed": len(tried.changed),
+            "left_out": tried.left_out,
+            "decision": tried.outcomes[0].candidate.verdict() if "input" in asked else None,
+            "results": tried.outcomes,
         }
         return Response(SimulationSerializer(answer).data)
 
-    def _outcomes(self, bundle: dict[str, Any], asked: dict[str, Any]) -> tuple[Outcome, ...]:
+    def _tried(self, bundle: dict[str, Any], asked: dict[str, Any]) -> Retrial:
         if "input" in asked:
             one = simulate_input(
                 tenant_id=self.tenant_id, bundle=bundle, document=dict(asked["input"])
             )
-            return (one,)
+            return Retrial((one,), left_out=0)
         return simulate_recorded(tenant_id=self.tenant_id, bundle=bundle, count=asked["last_n"])
 
     def _stored(self, ref: str) -> dict[str, Any]:
