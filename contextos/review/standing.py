@@ -8,8 +8,8 @@ from typing import Any, TypeVar, cast
 from django.db.models import QuerySet
 
 from contextos.identity.access import roles_of
-from contextos.identity.roles import in_words, ordered
 from contextos.identity.models import User
+from contextos.identity.roles import in_words, ordered
 from contextos.review.kinds import ReviewKind
 from contextos.review.models import ReviewedVersion, ReviewEntry
 from contextos.review.states import Verdict, VersionState

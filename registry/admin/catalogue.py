@@ -70,7 +70,7 @@ class CapabilityAdmin(ReadOnlyAdmin, TenantScopedAdmin):
     ]
     list_select_related = ["version__adapter"]
     search_fields = ["capability_id", "description"]
-    search_help_text = "Part of the capability id or of its description."
+    search_help_text = "Part of the id or description."
     ordering = ["capability_id", "id"]
     nav_icon = "bolt"
     nav_order = 30

@@ -19,8 +19,8 @@ from contextos.core.errors import ContextOSError
 from contextos.identity.actors import actor_of
 from contextos.identity.models import User
 from registry.admin.draft_form.fields import pretty
-from registry.admin.json_faults import JsonFault, fault_of
 from registry.admin.version_page import finding_row
+from registry.json_faults import JsonFault, fault_of
 from registry.readiness import Finding, Severity
 from registry.readiness.lines import locate
 from registry.signed_documents import MAX_DOCUMENT_BYTES, document_of

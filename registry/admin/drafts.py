@@ -27,8 +27,8 @@ from registry.admin.draft_form import Posted, apply_fields, bind, windows, with_
 from registry.admin.draft_form.fields import pretty
 from registry.admin.draft_form.posting import tried_samples
 from registry.admin.draft_form.steps import STARTER
-from registry.admin.json_faults import JsonFault, fault_of
 from registry.admin.version_page import finding_row
+from registry.json_faults import JsonFault, fault_of
 from registry.manifest import MAX_MANIFEST_BYTES, normalise
 from registry.models import AdapterVersion
 from registry.readiness import Finding, Severity, lint_document

@@ -162,6 +162,15 @@ class StateFilter(admin.SimpleListFilter):
         return queryset.filter(state=value or VersionState.IN_REVIEW)
 
 
+def state_list_name(chosen: str) -> str:
+    """What a list of versions is called under the state filter."""
+    if chosen == "all":
+        return "All versions"
+    known = chosen in VersionState.values
+    label = VersionState(chosen).label if known else VersionState.IN_REVIEW.label
+    return f"Versions: {label.lower()}" if known else f"Versions {label.lower()}"
+
+
 class AdapterStateFilter(admin.SimpleListFilter):
     """What an adapter is up to."""
 

@@ -62,7 +62,7 @@ class KillSwitchAdmin(ReadOnlyAdmin, TenantScopedAdmin):
     list_display = ["what", "state", "shown_reason", "thrown", "by", "lifted"]
     list_filter = [SwitchFilter, "scope"]
     search_fields = ["target_id", "=switch_id"]
-    search_help_text = "Part of what is stopped, or the exact id of a switch."
+    search_help_text = "Name or exact id of a switch."
     nav_icon = "block"
     nav_order = 70
     nav_badge = "registry.panels.thrown_switch_count"

@@ -40,7 +40,7 @@ class ContextPackAdmin(DocumentAdmin):
         "since",
     ]
     search_fields = ["pack_id", "version", "owner_role", "=version_id"]
-    search_help_text = "Pack, version number, owner, or the exact id of a version."
+    search_help_text = "Pack, number, owner or exact version id."
     nav_icon = "inventory_2"
     nav_order = 32
     nav_badge = "registry.panels.packs_in_review"

@@ -69,7 +69,7 @@ class PolicyBundleAdmin(SimulatorPage, DocumentAdmin):
     ]
     list_filter = [*DocumentAdmin.list_filter, ShadowFilter]
     search_fields = ["bundle_id", "version", "owner_role", "=version_id"]
-    search_help_text = "Bundle, version number, owner, or the exact id of a version."
+    search_help_text = "Bundle, number, owner or exact version id."
     nav_icon = "gavel"
     nav_order = 34
     nav_badge = "registry.panels.policies_in_review"

@@ -15,9 +15,9 @@ from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
 from registry.admin.comparison import value_text
 from registry.admin.draft_form.fields import pretty
-from registry.admin.json_faults import fault_of
 from registry.admin.retrial import retrial_context
 from registry.document_selectors import document_versions
+from registry.json_faults import fault_of
 from registry.models import PolicyBundleVersion
 from registry.recorded_inputs import MOST_RECORDED
 from registry.signed_documents import document_of

@@ -22,7 +22,12 @@ from contextos.review.states import Verdict
 from registry.admin.comparison import compare
 from registry.admin.consequences import consequences_of
 from registry.admin.drafts import DraftPages
-from registry.admin.filters import EnvironmentFilter, StateFilter, VersionModeFilter
+from registry.admin.filters import (
+    EnvironmentFilter,
+    StateFilter,
+    VersionModeFilter,
+    state_list_name,
+)
 from registry.admin.stops import stops_on
 from registry.admin.version_page import finding_row, signature_status, tab_context, tabs_of
 from registry.labels import environment_badge, findings_summary, risk_badge
@@ -52,7 +57,7 @@ class AdapterVersionAdmin(DraftPages, ReviewedVersionAdmin):
     ]
     list_filter = [StateFilter, EnvironmentFilter, VersionModeFilter]
     search_fields = ["adapter__adapter_id", "adapter__name", "version", "=version_id"]
-    search_help_text = "Adapter, version number, or the exact id of a version."
+    search_help_text = "Adapter, number or exact version id."
     list_select_related = ["adapter", "author"]
     ordering = ["-created_at", "-version_id"]
     nav_title = "Versions in review"
@@ -66,6 +71,14 @@ class AdapterVersionAdmin(DraftPages, ReviewedVersionAdmin):
     )
 
     # --- the list -----------------------------------------------------------------------------
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Called after what it shows: those in review, unless another state is chosen."""
+        name = state_list_name(request.GET.get(StateFilter.parameter_name, ""))
+        context = {"page_name": name, **(extra_context or {})}
+        return super().changelist_view(request, context)
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Without the envelopes, which hold whole manifests, until a page asks for one."""
         rows: QuerySet[Any] = super().get_queryset(request)

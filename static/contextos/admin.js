@@ -93,6 +93,19 @@
     }
   }
 
+  // A long menu may hide the entry of the page one is on.
+  function showPresentEntry() {
+    const menu = document.getElementById("nav-sidebar-apps");
+    const entry = menu && menu.querySelector("[aria-current=page]");
+    if (entry) {
+      const from = entry.getBoundingClientRect();
+      const within = menu.getBoundingClientRect();
+      if (from.top < within.top || from.bottom > within.bottom) {
+        menu.scrollTop += from.top - within.top - (within.height - from.height) / 2;
+      }
+    }
+  }
+
   function start() {
     const filter = document.getElementById("nav-filter");
     if (filter) {
@@ -102,6 +115,7 @@
     document.addEventListener("keydown", onKey);
     document.addEventListener("click", onClick);
     focusFirstField();
+    showPresentEntry();
   }
 
   document.addEventListener("DOMContentLoaded", start);

@@ -123,9 +123,18 @@
     });
   }
 
+  // The box above says why the text could not be read when it was sent; it can be by now.
+  function hideOldFault(report) {
+    const box = document.getElementById("fault");
+    if (box) {
+      box.hidden = !report.fault;
+    }
+  }
+
   function show(form, report) {
     showSteps(form, report.steps);
     form.querySelector("[data-status]").textContent = summary(report);
+    hideOldFault(report);
     showBeside(form, report);
     const all = form.querySelector("[data-all]");
     all.replaceChildren(...report.findings.map(listed));

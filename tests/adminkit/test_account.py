@@ -32,7 +32,7 @@ def change_password(client: Client, old: str) -> int:
 
 def test_the_account_page_shows_roles_and_recovery_codes(person: User) -> None:
     page = signed_in(person).get(reverse("admin:account")).text
-    assert "platform_admin in Acme" in page
+    assert "platform admin in Acme" in page
     assert "0: make new ones" in page
 
 

@@ -79,6 +79,14 @@ def test_a_busy_port_is_one_line_and_a_failure(demo: Demo, tmp_path: Path) -> No
     assert "Traceback" not in refused.stderr
 
 
+@pytest.mark.parametrize("port", ["abc", "0", "70000", "-1", "８０００", ""])
+def test_what_is_no_port_is_one_sentence(port: str, tmp_path: Path) -> None:
+    refused = manage("demo", f"--port={port}", "--data-dir", str(tmp_path))
+    assert refused.returncode == 2
+    assert len(refused.stderr.strip().splitlines()) == 1
+    assert "is not a port: choose 1 to 65535" in refused.stderr
+
+
 def test_it_stops_cleanly_and_starts_again_with_the_same_people(tmp_path: Path) -> None:
     first = start_demo(tmp_path / "data")
     users = first.ready["users"]

@@ -85,6 +85,15 @@ def test_a_manifest_that_is_blocked_fails_and_says_why() -> None:
     assert "auth.scope.wildcard" in {finding["rule"] for finding in report["findings"]}
 
 
+def test_what_is_not_json_is_refused_at_its_line_and_column(tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    path.write_text('{"name": "a",\n "name": "b"}')
+    assert "json.duplicate_key: line 2, column 2: An object repeats a key." in str(refused(path))
+    path.write_text('{"name": "a"\n "owner_role": "b"}')
+    told = str(refused(path))
+    assert "json.malformed: line 2, column 2: Expecting ',' delimiter. Look at that place" in told
+
+
 def test_warnings_alone_do_not_fail(tmp_path: Path) -> None:
     document = example("payments")
     del document["rollback_notes"]

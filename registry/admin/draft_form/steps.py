@@ -160,17 +160,36 @@ STEPS: tuple[Step, ...] = (
                 kind=Kind.YES_NO,
                 choices=YES_NO_CHOICES,
             ),
-            _spec("transport/install_consent", "Install consent", kind=Kind.JSON),
+            _spec(
+                "transport/install_consent",
+                "Install consent",
+                'stdio and mcpb only: {"required": true, "shown_to": "user"}',
+                kind=Kind.JSON,
+            ),
             _spec(
                 "transport/sandbox",
                 "Sandbox",
-                "Paths and network the process may use.",
+                "Paths and network the process may use: "
+                '{"filesystem": ["/srv/payments"], "network": "none"}',
                 kind=Kind.JSON,
+            ),
+            _spec(
+                "transport/spec_digest",
+                "Digest of the API description",
+                "OpenAPI only; a changed description is noticed.",
+                placeholder="sha256:…",
+            ),
+            _spec("transport/agent_card_ref", "Agent card", "A2A only: its address."),
+            _spec(
+                "transport/agent_card_digest",
+                "Digest of the agent card",
+                "A2A only.",
+                placeholder="sha256:…",
             ),
             _spec(
                 "server_capabilities",
                 "Server capabilities",
-                "As the server declares them, pinned here.",
+                'MCP only: as the server declares them, such as {"tools": {"listChanged": true}}',
                 kind=Kind.JSON,
             ),
         ),
@@ -180,7 +199,13 @@ STEPS: tuple[Step, ...] = (
             _spec("openapi_operation_id", "Operation id", "OpenAPI adapters."),
             _spec("a2a_skill_id", "Skill id", "A2A adapters."),
             _spec("timeout_seconds", "Timeout in seconds", kind=Kind.NUMBER),
-            _spec("execution", "Execution", "Call or task, cancellable, polling.", kind=Kind.JSON),
+            _spec(
+                "execution",
+                "Execution",
+                '{"mode": "call"}, or for long work {"mode": "task", "cancellable": true, '
+                '"poll_interval_seconds": 5, "ttl_seconds": 3600, "policy_refs": ["POLICY_…"]}',
+                kind=Kind.JSON,
+            ),
         ),
     ),
     Step(
@@ -231,7 +256,8 @@ STEPS: tuple[Step, ...] = (
             _spec(
                 "auth/step_up_scopes",
                 "Step-up scopes",
-                "Capability id to list of scopes.",
+                "Capability id to list of scopes: "
+                '{"payments.issue_refund": ["payments.refund.write"]}',
                 kind=Kind.JSON,
             ),
             _spec(
@@ -287,9 +313,26 @@ STEPS: tuple[Step, ...] = (
         "Add the evidence contract",
         "Which facts of the result will the record cite?",
         (
-            _spec("resources", "Resources", "Readable artefacts, as a list.", kind=Kind.JSON),
-            _spec("resource_templates", "Resource templates", kind=Kind.JSON),
-            _spec("prompts", "Prompts", kind=Kind.JSON),
+            _spec(
+                "resources",
+                "Resources",
+                'What can be read: [{"uri": "payments://limits", "name": "Limits", "mimeType": '
+                '"application/json", "size_bytes": 2048, "classification": "INTERNAL", …}]',
+                kind=Kind.JSON,
+            ),
+            _spec(
+                "resource_templates",
+                "Resource templates",
+                'As resources, with {"uri_template": "payments://day/{date}", '
+                '"parameter_constraints": {"date": {"pattern": "^[0-9-]{10}$"}}, …}',
+                kind=Kind.JSON,
+            ),
+            _spec(
+                "prompts",
+                "Prompts",
+                '[{"name": "refund_summary", "description": "…", "version": "1.0.0"}]',
+                kind=Kind.JSON,
+            ),
         ),
         (
             _spec(
@@ -312,9 +355,18 @@ STEPS: tuple[Step, ...] = (
         ),
         (
             _spec(
-                "errors", "Errors", "code, kind, retryable, remediation of each.", kind=Kind.JSON
+                "errors",
+                "Errors",
+                '[{"code": "NOT_FOUND", "kind": "validation", "retryable": false, '
+                '"remediation": "Check the id."}]',
+                kind=Kind.JSON,
             ),
-            _spec("cost", "Cost", "reserve_cents, actual_pointer.", kind=Kind.JSON),
+            _spec(
+                "cost",
+                "Cost",
+                'What one call may cost: {"reserve_cents": 2, "actual_pointer": "/cost_cents"}',
+                kind=Kind.JSON,
+            ),
         ),
     ),
     Step(
@@ -323,8 +375,20 @@ STEPS: tuple[Step, ...] = (
         "Add policy bindings",
         "Which rules, gates and decisions use it?",
         (
-            _spec("sampling", "Sampling", "Declared, budgeted, traced.", kind=Kind.JSON),
-            _spec("elicitation", "Elicitation", "What users may be asked.", kind=Kind.JSON),
+            _spec(
+                "sampling",
+                "Sampling",
+                'May the server ask for model calls? {"declared": true, "purpose": "…", "budget": '
+                '{"max_requests_per_run": 1, "max_cost_cents": 5, …}, "policy_refs": ["POLICY_…"]}',
+                kind=Kind.JSON,
+            ),
+            _spec(
+                "elicitation",
+                "Elicitation",
+                'What users may be asked: [{"elicitation_id": "el_reason", "mode": "form", '
+                '"purpose": "…", "schema": {…}, "user_may_decline": true, …}]',
+                kind=Kind.JSON,
+            ),
         ),
         (
             _spec("requires_approval_gate", "Approval gate", placeholder="GATE_FINANCE_APPROVAL"),
@@ -333,10 +397,10 @@ STEPS: tuple[Step, ...] = (
             _spec(
                 "arg_constraints",
                 "Argument constraints",
-                "Minimum, maximum, allowed values per argument.",
+                'Per argument: {"amount": {"min": 1, "max": 500}, "currency": {"enum": ["INR"]}}',
                 kind=Kind.JSON,
             ),
-            _spec("rate_limit", "Rate limit", "max, per_seconds.", kind=Kind.JSON),
+            _spec("rate_limit", "Rate limit", '{"max": 10, "per_seconds": 60}', kind=Kind.JSON),
         ),
     ),
     Step(

@@ -4,14 +4,14 @@ import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from contextos.core.errors import ContextOSError
 from contextos.core.text import single_line
-from registry.manifest import MAX_MANIFEST_BYTES
+from registry.json_faults import fault_of
+from registry.management.manifest_files import EXIT_UNREADABLE, read_file
 from registry.readiness import Report, Severity, Verdict, lint_bytes
 from registry.readiness.lines import Position, locate
 from registry.readiness.plain_text import as_text
@@ -19,7 +19,6 @@ from registry.readiness.sarif import as_sarif
 
 FORMATS = ("json", "text", "sarif")
 EXIT_FAIL = 1
-EXIT_UNREADABLE = 2
 
 
 class Command(BaseCommand):
@@ -39,12 +38,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         name = options["file"]
-        data = _read(name)
+        data = read_file(name)
         try:
             report = lint_bytes(data)
         except ContextOSError as error:
-            message = f"{single_line(name)} is not a manifest. {error} {error.remediation}"
-            raise CommandError(message, returncode=EXIT_UNREADABLE) from None
+            raise CommandError(_why(name, data, error), returncode=EXIT_UNREADABLE) from None
         chosen = options["format"] or ("text" if self.stdout.isatty() else "json")
         self._print(report, chosen, name=name, text=data.decode())
         if report.verdict is Verdict.FAIL:
@@ -80,18 +78,7 @@ class Command(BaseCommand):
         return str(styles[severity](text))
 
 
-def _read(name: str) -> bytes:
-    """The file, but never more of it than a manifest may have."""
-    try:
-        if name == "-":
-            return _some(sys.stdin.buffer)
-        with Path(name).open("rb") as stream:
-            return _some(stream)
-    except OSError as fault:
-        reason = fault.strerror or "it can't be read"
-        message = f"{single_line(name)} can't be read: {reason}."
-        raise CommandError(message, returncode=EXIT_UNREADABLE) from None
-
-
-def _some(stream: BinaryIO) -> bytes:
-    return stream.read(MAX_MANIFEST_BYTES + 1)
+def _why(name: str, data: bytes, error: ContextOSError) -> str:
+    """What can't be read and where, after the error's code, by which scripts tell faults apart."""
+    fault = fault_of(data.decode(errors="replace"), error)
+    return f"{single_line(name)} is not a manifest. {error.code}: {fault}"

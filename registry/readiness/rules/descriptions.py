@@ -18,13 +18,13 @@ _TEXT_MEMBERS = ("name", "title", "description", "purpose", "remediation", "mess
 _ORDERS = re.compile(
     r"(?:ignore|disregard|forget|override)\s+(?:\w+\s+){0,3}?"
     r"(?:previous|prior|above|earlier|preceding|other|all|system)\s+(?:\w+\s+){0,2}?"
-    r"(?:instructions?|prompts?|rules|guidelines|directions|messages?)\b"
+    r"(?:instructions?|prompts?|rules|guidelines|directions|messages?|tools?)\b"
     r"|\byou\s+are\s+now\s+(?:an?|the|in)\b"
     r"|\bpretend\s+(?:to\s+be|that\s+you)\b"
     r"|\b(?:do\s+not|don['’]t|never)\s+(?:tell|inform|mention|reveal|notify|show|disclose)\b"
     r"[^.]{0,40}\b(?:user|human|operator|reviewer|approver)s?\b"
     r"|\bbefore\s+(?:(?:using|calling|invoking|running)\s+)?any\s+other\s+tools?\b"
-    r"|\b(?:always|must)\s+(?:first\s+)?(?:call|use|invoke|run)\s+this\s+tool\b"
+    r"|\b(?:always|must)\s+(?:first\s+)?(?:call|use|invoke|run)\s+this\s+(?:tool|first|before)\b"
     r"|\b(?:do\s+not|don['’]t|never)\s+(?:ask|wait|stop)\s+(?:\w+\s+){0,3}?"
     r"(?:approval|confirmation|permission|consent)\b"
     r"|\binstead\s+of\s+(?:any|all)\s+other\s+tools?\b"
@@ -42,7 +42,8 @@ _CONTROL_TOKENS = re.compile(
 )
 _MARKUP = re.compile(
     r"<\s*/?\s*(?:script|img|iframe|object|embed|svg|link|meta|style|form|input|body|video|audio)"
-    r"\b|<!--|\bon(?:error|load|click|mouseover|focus)\s*=|javascript\s*:|data\s*:\s*text/html"
+    r"\b|</?(?:a|b|i|u|p|br|hr|div|span|strong|em|h[1-6]|table|ul|ol|li|pre|font|details|summary)"
+    r"(?:\s[^<>]*)?/?>|<!--|\bon(?:error|load|click|mouseover|focus)\s*=|javascript\s*:|data\s*:\s*text/html"
     r"|!\[[^\]]*\]\(\s*(?:https?:)?//",
     re.IGNORECASE,
 )

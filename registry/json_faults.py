@@ -1,4 +1,4 @@
-"""Why a pasted text is no usable document, and on which line and column that shows."""
+"""Why a text is no usable document, and on which line and column that shows."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from contextos.core.json_pointer import escape
 from contextos.core.text import reveal_invisible
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
+_PLACE = re.compile(r" at line \d+, column \d+")
+_MALFORMED = "json.malformed"
 _LINES_AROUND = 2
 _LONGEST_LINE = 160
 
@@ -34,6 +36,10 @@ class JsonFault:
     line: int | None = None
     column: int | None = None
     excerpt: tuple[SourceLine, ...] = ()
+
+    def __str__(self) -> str:
+        place = f"line {self.line}, column {self.column}: " if self.line else ""
+        return f"{place}{self.message} {self.remediation}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +82,21 @@ def fault_of(text: str, error: ContextOSError) -> JsonFault:
     """A parser's refusal with its place in the text, as far as it has one."""
     line, column = _position(text, error)
     return JsonFault(
-        message=error.message,
-        remediation=error.remediation,
+        message=_PLACE.sub("", error.message) if line else error.message,
+        remediation=_remediation(text, error, line),
         line=line,
         column=column,
         excerpt=_excerpt(text, line) if line else (),
     )
+
+
+def _remediation(text: str, error: ContextOSError, line: int | None) -> str:
+    """The catalogue speaks to programs; a person who pasted a text looks for a slip in it."""
+    if error.code != _MALFORMED or line is None:
+        return error.remediation
+    if not text.strip():
+        return "There is no text yet: paste the document, or choose a file."
+    return "Look at that place and just before it: often a comma, a quote or a bracket is missing."
 
 
 def _position(text: str, error: ContextOSError) -> tuple[int | None, int | None]:
