@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ready import INTENT, Demo, expect, start
+from ready import REFUND, Demo, expect, start
 
 from contextos_client import PlanVerdict, Verdict, new_key
 
@@ -15,7 +15,7 @@ def plan(*steps: dict[str, Any]) -> dict[str, Any]:
     """A plan of these steps."""
     return {
         "plan_id": "plan_refund",
-        "intent": INTENT,
+        "intent": REFUND,
         "intent_mode": "execute",
         "steps": list(steps),
     }

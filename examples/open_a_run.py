@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ready import INTENT, Demo, expect, start
+from ready import REFUND, Demo, expect, start
 
 
 def main(here: Demo) -> None:
     """Open, show, list."""
     with here.client() as client:
-        run = client.open_run(here.tenant_id, INTENT, session_id="ticket-4711")
+        run = client.open_run(here.tenant_id, REFUND, session_id="ticket-4711")
         manifest = client.tool_manifest(run)
     print(f"Run         {run.run_id} for {run.intent} in {run.environment}")
     print(f"In the name of {' -> '.join(f'{p.kind}:{p.id}' for p in run.principal_chain)}")
@@ -18,8 +18,8 @@ def main(here: Demo) -> None:
     print(f"Trace       {run.traceparent}")
     print(f"\nIt may call ({manifest.hash[:23]}...):")
     for capability in manifest.capabilities:
-        key = "needs a key" if capability.requires_idempotency_key else ""
-        print(f"  {capability.capability_id:<30} {capability.approval_mode:<12} {key}")
+        key = "  needs a key" if capability.requires_idempotency_key else ""
+        print(f"  {capability.capability_id:<30} {capability.approval_mode}{key}")
     expect(manifest.find("orders.lookup"), "a support agent may look orders up")
 
 

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from contextos_client import Client, ContextOSError, RunContext
 
-INTENT = "support.refund"
+REFUND, DESK = "support.refund", "support.desk"  # the intents that the demo has packs for
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Demo:
             mcp_url=self.ready["mcp_url"],
         )
 
-    def open_run(self, client: Client, **members: Any) -> RunContext:
+    def open_run(self, client: Client, intent: str = REFUND, **members: Any) -> RunContext:
         """A run to make calls in."""
-        return client.open_run(self.tenant_id, INTENT, **members)
+        return client.open_run(self.tenant_id, intent, **members)
 
 
 def start(example: Callable[[Demo], None], description: str | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ready import Demo, expect, start, surprise
+from ready import DESK, Demo, expect, start, surprise
 
 from contextos_client import InvalidCall, ToolResult, new_key
 
@@ -19,7 +19,7 @@ def main(here: Demo) -> None:
     """Write, write again with the same key, then misuse the key."""
     key = new_key()  # once per intended effect; store it before you call
     with here.client() as client:
-        run = here.open_run(client)
+        run = here.open_run(client, DESK)
         first = client.call(run, "notes.add", NOTE, idempotency_key=key, wait=10)
         if first.is_waiting:
             first = client.wait_for(first, seconds=30)

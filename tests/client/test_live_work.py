@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -34,6 +35,7 @@ def workers(live_server: LiveServer) -> Iterator[None]:
     pool.start()
     yield
     assert pool.stop()
+    gc.collect()  # the threads are gone, their database connections lie in reference cycles
 
 
 @pytest.fixture
