@@ -1,5 +1,20 @@
-"""The houses of the registry's tests, whose versions name icons."""
+"""The houses of the registry's tests, and a world whose calls a real runner serves."""
 
+import pytest
+
+from tests.gateway.world import GatewayWorld
 from tests.registry.conftest import house, neighbour
 
 __all__ = ["house", "neighbour"]
+
+
+@pytest.fixture
+def world(db: None, function_runner: None) -> GatewayWorld:
+    """Orders, notes and reports, published and permitted."""
+    return GatewayWorld(with_work=True)
+
+
+@pytest.fixture
+def elsewhere(db: None) -> GatewayWorld:
+    """Another tenant with the same things."""
+    return GatewayWorld()
