@@ -15,6 +15,8 @@ from contextos.adminkit.links import admin_url, may
 from contextos.adminkit.tenancy import acting_tenant
 from contextos.identity.access import roles_of
 from contextos.identity.models import User
+from contextos.review.document_versions import DocumentVersion
+from contextos.review.signed_documents import open_document
 from contextos.review.states import Verdict, VersionState
 from registry.models import (
     ContextPackVersion,
@@ -22,9 +24,7 @@ from registry.models import (
     PolicyBundleVersion,
     PolicyReview,
 )
-from registry.models.documents import DocumentVersion
 from registry.roles import REVIEWERS
-from registry.signed_documents import open_document
 
 SHOWN = 5
 # Signatures are checked anew for every view of the page, so only so many.

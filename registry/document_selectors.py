@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
+from contextos.review.document_versions import DocumentVersion
 from contextos.review.states import VersionState
-from registry.models.documents import DocumentVersion
 
 D = TypeVar("D", bound=DocumentVersion)
 

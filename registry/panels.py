@@ -16,6 +16,7 @@ from contextos.core.errors import ContextOSError
 from contextos.core.text import single_line
 from contextos.identity.access import roles_of
 from contextos.identity.models import User
+from contextos.review.document_versions import DocumentVersion
 from contextos.review.states import Verdict, VersionState
 from registry import document_panels  # noqa: F401  registers the panels of packs and policies
 from registry.models import (
@@ -27,7 +28,6 @@ from registry.models import (
     PolicyBundleVersion,
     Review,
 )
-from registry.models.documents import DocumentVersion
 from registry.roles import REVIEWERS
 from registry.selectors import signed_manifest, thrown_switches
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contextos.core.errors import ContextOSError, coded_error
+from contextos.review.signed_documents import signed_document
 from contextos.review.states import SIGNED, VersionState
 from registry.generation_cache import GenerationCache
 from registry.models import ContextPackVersion, PolicyBundleVersion
@@ -15,7 +16,6 @@ from registry.packs import ContextPack, parse_pack
 from registry.policy import CompiledBundle, compile_bundle
 from registry.policy.bundles import CompiledRule
 from registry.policy.types import RuleKind
-from registry.signed_documents import signed_document
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from django.utils.safestring import SafeString
 from contextos.adminkit.display import Tone, badge
 from contextos.core.errors import ContextOSError
 from contextos.core.text import single_line
+from contextos.review.document_versions import DocumentVersion
+from contextos.review.signed_documents import document_of
 from registry.admin.comparison import value_text
 from registry.document_selectors import published_predecessor
-from registry.models.documents import DocumentVersion
-from registry.signed_documents import document_of
 
 # Lists whose entries go by an id: where they stand, what an entry is called, its id.
 _LISTED = (

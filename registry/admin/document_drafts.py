@@ -18,13 +18,13 @@ from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
 from contextos.identity.actors import actor_of
 from contextos.identity.models import User
+from contextos.review.semver import next_version
+from contextos.review.signed_documents import MAX_DOCUMENT_BYTES, document_of
 from registry.admin.draft_form.fields import pretty
 from registry.admin.version_page import finding_row
 from registry.json_faults import JsonFault, fault_of
 from registry.readiness import Finding, Severity
 from registry.readiness.lines import locate
-from registry.signed_documents import MAX_DOCUMENT_BYTES, document_of
-from registry.versions import next_version
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class DocumentDraftPages:
     admin_site: Any
     opts: Any
     model: Any
-    document_kind: Any  # registry.services.documents.DocumentKind
+    document_kind: Any  # contextos.review.documents.DocumentKind
     document_services: Any  # the module with create_draft and replace_draft
     example: Path
     noun = "document"

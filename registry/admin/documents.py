@@ -15,8 +15,10 @@ from contextos.adminkit.display import short_hash, when
 from contextos.core.canonical import canonicalise
 from contextos.core.errors import ContextOSError
 from contextos.review.admin import ReviewedVersionAdmin
+from contextos.review.document_versions import DocumentVersion
 from contextos.review.forms import CommentForm
 from contextos.review.labels import state_badge
+from contextos.review.signed_documents import document_of, open_document
 from contextos.review.states import Verdict
 from contextos.review.timeline import timeline_of
 from registry.admin.document_comparison import compare_documents
@@ -26,8 +28,6 @@ from registry.admin.manifest_text import anchor_of, manifest_lines
 from registry.admin.version_page import SignatureStatus, Tab
 from registry.admin.versions import count_per_version
 from registry.labels import findings_summary
-from registry.models.documents import DocumentVersion
-from registry.signed_documents import document_of, open_document
 
 _GROUPS = (
     ("block", "Blocking", "They stop the submission. Fix each one and save."),

@@ -18,6 +18,7 @@ from contextos.core.text import single_line
 from contextos.identity.actors import actor_of
 from contextos.review.admin import Step
 from contextos.review.forms import PublishForm
+from contextos.review.signed_documents import open_document
 from contextos.review.states import VersionState
 from registry.admin.comparison import value_text
 from registry.admin.document_drafts import DocumentEditing
@@ -29,7 +30,6 @@ from registry.models import PolicyBundleVersion, PolicyReview
 from registry.policy import BundleTestResult, run_bundle_tests
 from registry.services import policies
 from registry.services.policies import BUNDLE_DOCUMENTS, POLICY_BUNDLES, POLICY_LIFECYCLE
-from registry.signed_documents import open_document
 
 
 class PublishPolicyForm(PublishForm):

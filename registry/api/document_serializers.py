@@ -7,6 +7,8 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from contextos.review.document_versions import DocumentVersion
+from contextos.review.signed_documents import OpenedDocument
 from contextos.review.states import VersionState
 from registry.api.serializers import (
     FindingSerializer,
@@ -14,9 +16,7 @@ from registry.api.serializers import (
     ReviewSerializer,
     VersionRefSerializer,
 )
-from registry.models.documents import DocumentVersion
 from registry.policy import run_bundle_tests
-from registry.signed_documents import OpenedDocument
 
 
 class DocumentFindingSerializer(FindingSerializer):

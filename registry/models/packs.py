@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.db import models
 
+from contextos.review.document_versions import DocumentVersion
 from contextos.review.models import ReviewEntry
 from contextos.review.states import VersionState
-from registry.models.documents import DocumentVersion
 
 
 class ContextPackVersion(DocumentVersion):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from contextos.core.modes import ApprovalMode
@@ -13,6 +12,7 @@ from registry.packs import Permission, PermissionMatch, RunScope
 from registry.plans.documents import Plan, PlanRun, Step
 from registry.plans.expansion import Part
 from registry.plans.modes import EffectiveMode, effective_mode
+from registry.plans.once import once
 from registry.plans.ordering import StepOrder
 from registry.plans.pack import KEY, PlanCapability, PlanPack, drop_decision_prefix, read_mode
 from registry.plans.types import PlannedCall, PolicyAhead
@@ -62,13 +62,13 @@ class Case:
         """Whether the call comes from a skill step, whose arguments may still be incomplete."""
         return self.part.skill is not None
 
-    @cached_property
+    @once
     def match(self) -> PermissionMatch:
         capability = self.capability
         name = capability.name if capability else CapabilityName.of(self.part.spelling, None)
         return self.around.pack.match(name, self.around.scope)
 
-    @cached_property
+    @once
     def permission(self) -> Permission | None:
         """The grant this call relies on: of several the one it offends least."""
         grants = self.match.grants if self.match.is_permitted else ()
@@ -87,7 +87,7 @@ class Case:
             return False
         return drop_decision_prefix(wanted) != drop_decision_prefix(granted)
 
-    @cached_property
+    @once
     def foresight(self) -> Foresight | None:
         """What the run's policy would say to this call; None where nobody knows the policy."""
         policy = self.around.policy
@@ -110,7 +110,7 @@ class Case:
         known = self.around.cases
         return tuple(step_id for step_id in self.step.requires_evidence if step_id in known)
 
-    @cached_property
+    @once
     def mode(self) -> EffectiveMode:
         """As the run's policy says, else as the pack's table of modes says."""
         foresight = self.foresight
@@ -118,7 +118,7 @@ class Case:
             return effective_mode(self.around.pack, self.capability, self.args)
         return EffectiveMode(foresight.mode, is_gated=foresight.gate is not None)
 
-    @cached_property
+    @once
     def citable_names(self) -> tuple[str, ...]:
         """The names under which the call's result can be cited."""
         keys = self.capability.evidence_keys if self.capability else None
@@ -130,14 +130,14 @@ class Case:
 
     # -- arguments and key -----------------------------------------------------------------------
 
-    @cached_property
+    @once
     def _given_key(self) -> Any:
         own = self.step.idempotency_key
         if own is None and isinstance(self.part.args, dict):
             return self.part.args.get(KEY)
         return own
 
-    @cached_property
+    @once
     def key(self) -> Any:
         """The idempotency key: the step's own, else the one among the arguments."""
         return None if self.gives_blank_key else self._given_key
@@ -146,7 +146,7 @@ class Case:
     def gives_blank_key(self) -> bool:
         return isinstance(self._given_key, str) and not self._given_key.strip()
 
-    @cached_property
+    @once
     def args(self) -> Mapping[str, Any]:
         """The arguments as the gateway would see them: with the key where the schema has it."""
         args = self.part.args if isinstance(self.part.args, dict) else {}
@@ -155,7 +155,7 @@ class Case:
             return args
         return {**args, KEY: self.key}
 
-    @cached_property
+    @once
     def schema_problems(self) -> tuple[Problem, ...]:
         """What the input schema has against the arguments; raises `schema.invalid`."""
         validator = self.capability.validator if self.capability else None
@@ -164,14 +164,14 @@ class Case:
             return ()
         return validator.errors(self.args)
 
-    @cached_property
+    @once
     def has_final_args(self) -> bool:
         """Whether the arguments are sound and complete, so that policy's word on them counts."""
         validator = self.capability.validator if self.capability else None
         sound = isinstance(self.part.args, dict) and not self.violations
         return sound and (validator is None or validator.is_valid(self.args))
 
-    @cached_property
+    @once
     def constraint_sources(self) -> tuple[Mapping[str, Any], ...]:
         """The constraints of manifest and policy, and those of the permission relied on."""
         declared = self.capability.arg_constraints if self.capability else {}
@@ -179,7 +179,7 @@ class Case:
         added = self.foresight.arg_constraints if self.foresight else {}
         return declared, granted, added
 
-    @cached_property
+    @once
     def violations(self) -> tuple[Violation, ...]:
         """What breaks these constraints."""
         return tuple(

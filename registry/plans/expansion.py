@@ -138,6 +138,8 @@ def _share(args: Any, name: str, capability: PlanCapability | None) -> Any:
 
 def _linked(part: Part, pieces: Mapping[str, list[str]]) -> Part:
     """The part with its links led to parts; those of one skill run one after another."""
+    if not part.depends_on and not part.requires_evidence and part.skill is None:
+        return part
     own = pieces[part.step.step_id]
     at = own.index(part.part_id)
     after = (own[at - 1],) if at else _last_of(part.depends_on, pieces)

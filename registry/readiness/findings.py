@@ -1,17 +1,12 @@
 """What a rule says about a manifest."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-
-class Severity(StrEnum):
-    """`block` stops submission, `warn` must be ticked by a reviewer, `info` is for reading."""
-
-    BLOCK = "block"
-    WARN = "warn"
-    INFO = "info"
+from contextos.review.findings import Finding as Finding
+from contextos.review.findings import Severity as Severity
 
 
 class Verdict(StrEnum):
@@ -27,21 +22,6 @@ class Complaint(NamedTuple):
     pointer: str
     message: str
     remediation: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One complaint, with its pointer into the document as its author wrote it."""
-
-    rule: str
-    severity: Severity
-    pointer: str
-    message: str
-    remediation: str
-
-    def as_dict(self) -> dict[str, str]:
-        """The finding as it crosses the boundary."""
-        return {**asdict(self), "severity": self.severity.value}
 
 
 @dataclass(frozen=True, slots=True)

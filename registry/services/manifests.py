@@ -17,13 +17,13 @@ from contextos.core.ids import new_id
 from contextos.identity.actors import require_authority
 from contextos.identity.models import User
 from contextos.identity.models.tenants import EnvironmentName
+from contextos.review.semver import next_version, require_semver
 from registry.manifest import load_manifest, normalise
 from registry.models import Adapter, AdapterVersion
 from registry.selectors import PAYLOAD_TYPE
 from registry.services.adapters import adapter_for_draft, require_adapter_id
 from registry.services.findings import rewrite_findings
 from registry.services.index import capability_count, highest_mode, rewrite_index
-from registry.versions import next_version, require_semver
 
 
 @transaction.atomic

@@ -8,15 +8,15 @@ from typing import Any
 from contextos.core.events import Actor
 from contextos.core.signing import KeyPurpose
 from contextos.identity.models import User
+from contextos.review import documents
 from contextos.review import services as review
+from contextos.review.documents import DocumentKind
 from contextos.review.kinds import ReviewKind
 from contextos.review.states import VersionState
 from registry.models import ContextPackVersion, PackReview
 from registry.pack_findings import examine_pack, with_exact_adapters
 from registry.packs import parse_pack
 from registry.roles import REVIEWERS
-from registry.services import documents
-from registry.services.documents import DocumentKind
 from registry.services.reviewed import ReviewedLifecycle
 
 

@@ -14,15 +14,15 @@ from contextos.core.events import Actor
 from contextos.core.signing import KeyPurpose
 from contextos.identity.actors import require_authority
 from contextos.identity.models import User
+from contextos.review import documents
 from contextos.review import services as review
+from contextos.review.documents import DocumentKind
 from contextos.review.kinds import ReviewKind
 from contextos.review.states import VersionState
 from registry.models import PolicyBundleVersion, PolicyReview
 from registry.policy import run_bundle_tests
 from registry.policy_findings import examine_bundle
 from registry.roles import REVIEWERS
-from registry.services import documents
-from registry.services.documents import DocumentKind
 from registry.services.reviewed import ReviewedLifecycle
 
 _PRIORITY_LIMIT = 2**31 - 1

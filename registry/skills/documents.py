@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from contextos.core.errors import ContextOSError
+from contextos.review.semver import sort_key
 from registry.documents import canonical_problems, refusal, schema_problems
 from registry.preconditions import logic_of
 from registry.skills.types import RequiredCapability, Skill
 from registry.validation import Problem
-from registry.versions import sort_key
 
 
 def check_skill(document: Any) -> tuple[Problem, ...]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextos.core.errors import ContextOSError
-from registry.versions import next_version, require_semver, sort_key
+from contextos.review.semver import next_version, require_semver, sort_key
 
 # The chain of section 11 of the specification, each lower than the next.
 ORDERED = [

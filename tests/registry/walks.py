@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from contextos.review.document_versions import DocumentVersion
 from registry.models import ContextPackVersion, PolicyBundleVersion
-from registry.models.documents import DocumentVersion
 from registry.services import packs, policies
 from tests.registry.documents import Document
 from tests.registry.house import House

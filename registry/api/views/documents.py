@@ -13,14 +13,14 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
 from contextos.core.errors import coded_error
+from contextos.review.document_versions import DocumentVersion
+from contextos.review.signed_documents import open_document
 from registry.api.base import RegistryList, RegistryView
 from registry.api.bodies import ApproveBody, Body, NothingBody, PublishBody, ReasonBody, RefuseBody
 from registry.api.etags import etag_of, expected_digest
 from registry.api.parsers import ManifestParser
 from registry.document_selectors import document_versions, find_document, newest_versions
-from registry.models.documents import DocumentVersion
 from registry.roles import AUTHORS, PUBLISHERS, REVIEWERS
-from registry.signed_documents import open_document
 
 _DOCUMENT_BODY = {"application/json": {"type": "object", "additionalProperties": True}}
 _IF_MATCH = OpenApiParameter(

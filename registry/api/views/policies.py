@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from contextos.core.errors import coded_error
+from contextos.review.signed_documents import document_of
 from registry.api.base import RegistryView
 from registry.api.bodies import PublishPolicyBody, SimulateBody
 from registry.api.document_serializers import (
@@ -24,7 +25,6 @@ from registry.document_selectors import find_by_ref
 from registry.models import PolicyBundleVersion
 from registry.roles import READERS
 from registry.services import policies
-from registry.signed_documents import document_of
 from registry.simulation import Retrial, simulate_input, simulate_recorded
 
 POLICIES = DocumentDesk(

@@ -9,10 +9,10 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from contextos.core.errors import ContextOSError
+from contextos.review.signed_documents import document_of, open_document
 from contextos.review.states import VersionState
 from registry.models import ContextPackVersion, PolicyBundleVersion
 from registry.selectors import generation_of
-from registry.signed_documents import document_of, open_document
 from tests.append_only_flush import triggers_asleep
 from tests.registry.documents import (
     Document,

@@ -1,4 +1,4 @@
-"""Drafts of packs and policy bundles: settled, examined, and kept by their digest."""
+"""Drafts of packs, policies and gates: settled, examined, and kept by their digest."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from contextos.core.events import Actor
 from contextos.core.ids import new_id
 from contextos.identity.actors import require_authority
 from contextos.identity.models import User
+from contextos.review.document_versions import DocumentVersion
+from contextos.review.findings import Finding, Severity
 from contextos.review.kinds import Obstacle, Tick
-from registry.models.documents import DocumentVersion
-from registry.readiness.findings import Finding, Severity
-from registry.signed_documents import decoded
-from registry.versions import next_version, require_semver
+from contextos.review.semver import next_version, require_semver
+from contextos.review.signed_documents import decoded
 
 D = TypeVar("D", bound=DocumentVersion)
 Document = dict[str, Any]

@@ -9,9 +9,9 @@ from audit.artefacts import read_artefact
 from contextos.core import strict_json
 from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.signing import KeyPurpose
+from contextos.review.document_versions import DocumentVersion
 from contextos.review.signatures import open_signed, type_for_tenant
 from contextos.review.states import SIGNED
-from registry.models.documents import DocumentVersion
 
 MAX_DOCUMENT_BYTES = 5 * 1024 * 1024
 

@@ -1,4 +1,4 @@
-"""What packs and policy bundles have in common: a number, an owner, and what was found in them."""
+"""What packs, policies and gates have in common: a number, an owner, what was found in them."""
 
 from __future__ import annotations
 
