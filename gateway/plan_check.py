@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -35,6 +35,7 @@ class RunPolicy:
     run: Run
     compiled: CompiledRun
     now: datetime
+    _bare: dict[str, PolicyInputs] = field(default_factory=dict)  # by capability
 
     def __call__(self, call: PlannedCall) -> Foresight:
         """The mode, and what stands in the way before or whatever the arguments are."""
@@ -43,7 +44,9 @@ class RunPolicy:
         if refusal is not None:
             mode = named.capability.approval_mode
             return Foresight(mode, refusal=refusal, depends_on_args=False)
-        return foresee(self._inputs(call, named), self.compiled.bundles)
+        evidence = {"refs": list(call.evidence_refs), "keys": list(call.evidence_keys)}
+        inputs = replace(self._inputs(named), args=call.args, evidence=evidence)
+        return foresee(inputs, self.compiled.bundles)
 
     def _refusal(self, named: NamedCapability) -> str | None:
         blocked = self.compiled.blocked
@@ -55,19 +58,19 @@ class RunPolicy:
             return "The agent's token is narrowed to other calls."
         return None
 
-    def _inputs(self, call: PlannedCall, named: NamedCapability) -> PolicyInputs:
-        """What the call itself would bring, as if its evidence had been gathered."""
-        context = CallContext(
-            caller=self.caller,
-            request=CallRequest(
-                run_id=self.run.run_id, capability_id=call.capability_id, args=call.args
-            ),
-            now=self.now,
-            trace_id=self.run.trace_id,
-            run=self.run,
-            compiled=self.compiled,
-            permitted=named.as_permitted(),
-            args=call.args,
-        )
-        evidence = {"refs": list(call.evidence_refs), "keys": list(call.evidence_keys)}
-        return replace(policy_inputs(context), evidence=evidence)
+    def _inputs(self, named: NamedCapability) -> PolicyInputs:
+        """What a call itself would bring, but for its arguments and evidence."""
+        name = named.capability.capability_id
+        if name not in self._bare:
+            request = CallRequest(run_id=self.run.run_id, capability_id=name, args={})
+            context = CallContext(
+                caller=self.caller,
+                request=request,
+                now=self.now,
+                trace_id=self.run.trace_id,
+                run=self.run,
+                compiled=self.compiled,
+                permitted=named.as_permitted(),
+            )
+            self._bare[name] = policy_inputs(context)
+        return self._bare[name]
