@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -80,6 +81,29 @@ def drops(call: Call) -> None:
 def hangs(call: Call) -> None:
     """Say nothing until the test ends."""
     call.upstream.stopping.wait(20)
+
+
+def passing_on_to(gateway_url: str) -> Step:
+    """Pass the request on to the real gateway, and its answer back."""
+    return lambda call: call.send(_real_answer(gateway_url, call))
+
+
+def losing_the_answer_of(gateway_url: str) -> Step:
+    """Pass the request on to the real gateway, wait for its answer, and lose it."""
+
+    def lose(call: Call) -> None:
+        assert _real_answer(gateway_url, call).startswith(b"HTTP/1.1 20")
+        raise ConnectionResetError
+
+    return lose
+
+
+def _real_answer(gateway_url: str, call: Call) -> bytes:
+    host, _, port = gateway_url.removeprefix("http://").partition(":")
+    request = call.upstream.requests[-1].replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
+    with socket.create_connection((host, int(port)), timeout=20) as gateway:
+        gateway.sendall(request)
+        return b"".join(iter(lambda: gateway.recv(65536), b""))
 
 
 @dataclass

@@ -21,6 +21,7 @@ from contextos_client import (
     new_key,
 )
 from gateway.worker_pool import WorkerPool
+from tests.client.gateways import losing_the_answer_of, passing_on_to, scripted
 from tests.gateway.world import INTENT, GatewayWorld
 
 pytestmark = [
@@ -79,6 +80,20 @@ def test_many_callers_with_one_key_get_one_effect_and_one_answer(
     assert {(result.status, result.tool_call_id) for result in ended} == {
         (Status.OK, ended[0].tool_call_id)
     }
+    assert ledger == [f"note {key}"]
+
+
+@pytest.mark.proves("C9")
+def test_an_answer_lost_on_the_way_leaves_one_effect_and_is_found_again(
+    world: GatewayWorld, run: RunContext, live_server: LiveServer, ledger: list[str]
+) -> None:
+    url, key = live_server.url, new_key()
+    with scripted(losing_the_answer_of(url), passing_on_to(url)) as wire:
+        client = Client(wire.url, world.agent_token)
+        begun = client.call(run, "notes.add", {"text": "hello"}, idempotency_key=key)
+        assert len(wire.requests) == 2
+        assert client.wait_for(begun, seconds=20).ok
+        client.close()
     assert ledger == [f"note {key}"]
 
 
