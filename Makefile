@@ -32,7 +32,7 @@ test-sqlite: setup
 		$(addprefix tests/,$(WITH_DATABASE)) \
 		--ignore=tests/identity/test_cross_tenant.py --ignore=tests/identity/test_role_matrix.py
 
-# The walks that write most; how pages look does not depend on the database.
+# The walks that write most; how pages look was judged on SQLite.
 E2E_ON_SERVICES := test_database.py test_first_steps.py test_registry.py
 e2e: setup ## Drive the running product in a real browser (installs Debian's chromium when missing)
 	@sh scripts/ensure_chromium.sh

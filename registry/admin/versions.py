@@ -60,6 +60,7 @@ class AdapterVersionAdmin(DraftPages, ReviewedVersionAdmin):
     search_help_text = "Adapter, number or exact version id."
     list_select_related = ["adapter", "author"]
     ordering = ["-created_at", "-version_id"]
+    counted_as = "version"
     nav_title = "Versions in review"
     nav_icon = "rate_review"
     nav_order = 20

@@ -60,6 +60,7 @@ def _write_first_version(author: Visitor) -> None:
     author.judge_looks("registry-fault")
     page.fill("#id_document", strict_json.dumps(_manifest()))
     page.locator("[data-status]", has_text="blocking").wait_for()
+    assert not page.locator("#fault").is_visible(), "the text can be read by now"
     author.click("button[value=save]")
 
 
@@ -230,10 +231,32 @@ def test_a_file_is_uploaded_and_checked(
         visitor.page.context.close()
 
 
+def _hidden_width(visitor: Visitor) -> int:
+    """How much of a list's table lies beyond its edge."""
+    table = visitor.page.locator("#result_list, .cos-blank").first
+    hidden = "t => t.scrollWidth - t.closest('.simplebar-content-wrapper, main').clientWidth"
+    return int(table.evaluate(hidden))
+
+
+def test_the_entry_of_the_present_page_is_in_view_however_long_the_menu(
+    sign_in: ArriveAs,
+) -> None:
+    visitor = sign_in("admin")
+    for entry in ("Adapters", "Tokens", "Failed sign-ins"):
+        visitor.click(f"[data-menu-entry] a:has-text('{entry}')")
+        present = visitor.page.locator("#nav-sidebar-apps [aria-current=page]").bounding_box()
+        menu = visitor.page.locator("#nav-sidebar-apps").bounding_box()
+        assert present is not None
+        assert menu is not None
+        assert menu["y"] <= present["y"]
+        assert present["y"] + present["height"] <= menu["y"] + menu["height"]
+
+
 def test_lists_and_empty_states_look_right(sign_in: ArriveAs) -> None:
     visitor = sign_in("auditor")
     for name in ("adapter", "adapterversion", "capability", "schemadocument", "killswitch"):
         visitor.open(f"/admin/registry/{name}/")
+        assert _hidden_width(visitor) <= 0, f"{name} scrolls sideways at 1280 px"
         visitor.judge_looks(f"registry-list-{name}")
     visitor.open("/admin/registry/prompt/")
     assert visitor.page.locator(".cos-blank").count() == 1

@@ -37,9 +37,10 @@ class Codes:
 class Visitor:
     """One browser page with its owner's habits."""
 
-    def __init__(self, page: Page, url: str) -> None:
+    def __init__(self, page: Page, url: str, *, judges_looks: bool = True) -> None:
         self.page = page
         self.url = url
+        self._judges_looks = judges_looks
         self.faults: list[str] = []
         self.expected_status: set[int] = set()
         page.on("console", self._on_console)
@@ -104,6 +105,8 @@ class Visitor:
 
     def judge_looks(self, name: str) -> None:
         """Light and dark without grave accessibility faults; 360 px without sideways scrolling."""
+        if not self._judges_looks:
+            return
         for dark in (False, True):
             self._set_dark(dark)
             self.keep_picture(f"{name}-{'dark' if dark else 'light'}")

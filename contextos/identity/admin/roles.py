@@ -19,6 +19,8 @@ class RoleAdmin(ReadOnlyAdmin):
     list_display = ["shown_name", "purpose", "code"]
     fields = ["shown_name", "code", "purpose", "permission_names"]
     readonly_fields = ["shown_name", "code", "purpose", "permission_names"]
+    ordering = ["pk"]  # as they were declared: the weightiest first
+    counted_as = "role"
     nav_group = "Identity"
     nav_title = "Roles"
     nav_icon = "badge"
