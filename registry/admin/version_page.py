@@ -39,8 +39,8 @@ class SignatureStatus:
 
 
 def tabs_of(version: AdapterVersion) -> list[Tab]:
-    """The tabs in their order, with how much is behind each."""
-    return [
+    """The tabs in their order, with how much is behind each; most adapters have no resources."""
+    tabs = [
         Tab("overview", "Overview"),
         Tab("findings", "Findings", version.findings.count()),
         Tab("capabilities", "Capabilities", version.capability_count),
@@ -52,6 +52,7 @@ def tabs_of(version: AdapterVersion) -> list[Tab]:
         Tab("timeline", "Timeline"),
         Tab("reviews", "Reviews", version.reviews.count()),
     ]
+    return [tab for tab in tabs if tab.count != 0 or tab.key not in ("resources", "prompts")]
 
 
 def signature_status(version: AdapterVersion) -> SignatureStatus:

@@ -38,10 +38,18 @@ def _hostile() -> dict[str, object]:
 
 @pytest.mark.parametrize("tab", TABS)
 def test_every_tab_opens_and_marks_itself(house: House, tab: str) -> None:
-    version = house.published(refunds())
+    version = house.draft(_hostile())
     answer = browser(house, "auditor").get(version_page(version), {"tab": tab})
     assert answer.status_code == 200
     assert f'href="?tab={tab}" aria-current="page"' in text_of(answer)
+
+
+def test_an_adapter_without_resources_and_prompts_has_no_empty_tabs(house: House) -> None:
+    version = house.draft(refunds())
+    shown = text_of(browser(house, "auditor").get(version_page(version)))
+    assert 'href="?tab=reviews"' in shown
+    assert "?tab=resources" not in shown
+    assert "?tab=prompts" not in shown
 
 
 @pytest.mark.proves("B8", "B14", "B15")
