@@ -8,3 +8,7 @@ class ApprovalsConfig(AppConfig):
 
     name = "approvals"
     verbose_name = "Approvals"
+
+    def ready(self) -> None:
+        """Declare the error codes of approvals."""
+        from approvals import error_codes  # noqa: F401

@@ -9,6 +9,8 @@ from typing import Any
 
 from django.db import IntegrityError
 
+from approvals.opening import prepare_request
+from approvals.selectors import OpenGate
 from audit.decision_record import DecisionFacts, DecisionStatus
 from audit.decisions import prepare_decision
 from audit.one_statement import Insert, Write, write_together
@@ -17,6 +19,7 @@ from contextos.core.envelopes import ToolCallEnvelope
 from contextos.core.ids import new_id
 from gateway.budgets import overdrawn, reservation, reserve_cents
 from gateway.context import CallContext
+from gateway.gating import subject_of
 from gateway.idempotency import fingerprint, new_salt
 from gateway.leases import LEASE_MARGIN, worker_name
 from gateway.loop_guard import args_digest
@@ -76,11 +79,33 @@ def accept(context: CallContext) -> Accepted | None:
     for number, facts in enumerate(rows):
         writes += prepare_decision(facts, name=f"record_{number}", after=after).writes
     writes.append(reservation(call, after=after))
+    if context.gate is not None:
+        writes.append(_asked_of_people(context, call, sealed, context.gate, after))
     try:
         done = write_together(*writes)
     except IntegrityError as clash:
         raise (overdrawn(clash) or clash) from clash
     return Accepted(call, rows[-1]) if "call" in done else None
+
+
+def _asked_of_people(
+    context: CallContext, call: ToolCall, sealed: SealedInputs, gate: OpenGate, after: str | None
+) -> Insert:
+    subject = subject_of(
+        context,
+        tool_call_id=call.tool_call_id,
+        decision_id=call.decision_id,
+        payload_id=sealed.args_payload,
+        commitment=sealed.commitment,
+    )
+    return prepare_request(
+        tenant_id=call.tenant_id,
+        gate=gate,
+        quorum=context.decision.quorum if context.decision else None,
+        subject=subject,
+        now=context.now,
+        after=after,
+    ).write
 
 
 def columns_of(call: ToolCall) -> dict[str, Any]:
@@ -130,7 +155,7 @@ def _call_row(context: CallContext) -> tuple[ToolCall, dict[str, Any]]:
         is_write=context.is_write,
         args_digest=args_digest(context),
         envelope=canonicalise(envelope).decode(),
-        records=2 if proposes_first(context.effective_mode) else 1,
+        records=len(_statuses(context)),
         reserved_cents=reserve_cents(context),
         created_at=context.now,
         **_start(context),
@@ -139,6 +164,8 @@ def _call_row(context: CallContext) -> tuple[ToolCall, dict[str, Any]]:
 
 
 def _start(context: CallContext) -> dict[str, Any]:
+    if context.gate is not None:
+        return {"state": CallState.PAUSED}
     if not context.is_quick:
         return {"state": CallState.QUEUED, "due_at": context.now}
     deadline = context.now + timedelta(seconds=context.timeout_seconds)
@@ -194,12 +221,18 @@ def _record_rows(
         "idempotency": key.as_record() if key else None,
         "tool_call_hash": digest({**envelope, "args": sealed.commitment}),
     }
-    statuses = [DecisionStatus.APPROVED]
-    if proposes_first(context.effective_mode):
-        statuses.insert(0, DecisionStatus.PROPOSED)
     rows = [
         decision_facts(context, decision_id=call.decision_id, seq=seq, status=status, **more)
-        for seq, status in enumerate(statuses, start=1)
+        for seq, status in enumerate(_statuses(context), start=1)
     ]
-    rows[-1] = replace(rows[-1], approvals=policy_approval(context))
+    if context.gate is None:
+        rows[-1] = replace(rows[-1], approvals=policy_approval(context))
     return rows
+
+
+def _statuses(context: CallContext) -> list[DecisionStatus]:
+    """Gated: proposed, and people say the rest. Ungated: policy takes the approve step itself."""
+    if context.gate is not None:
+        return [DecisionStatus.PROPOSED]
+    proposed = [DecisionStatus.PROPOSED] if proposes_first(context.effective_mode) else []
+    return [*proposed, DecisionStatus.APPROVED]

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import DatabaseError
 
+from approvals.opening import refuse_flood
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
 from gateway.accepting import Accepted, accept
@@ -23,6 +24,7 @@ from gateway.pipeline import RefusedCall, run_steps
 from gateway.refusals import refuse
 from gateway.replays import replay
 from gateway.standing import pair_of, result_of
+from gateway.states import CallState
 
 
 def open_context(*, caller: Caller, request: CallRequest, trace_id: str) -> CallContext:
@@ -47,6 +49,8 @@ def propose(context: CallContext, *, wait_seconds: float = 0) -> Answer:
 def _accepted(context: CallContext) -> Answer:
     check_loop(context)
     check_budget(context)
+    if context.gate is not None:
+        refuse_flood(context.caller.tenant_id, context.caller.agent.id)
     accepted = accept(context)
     if accepted is None:
         # Somebody else claimed the key a moment earlier: theirs is the answer.
@@ -54,15 +58,19 @@ def _accepted(context: CallContext) -> Answer:
         if found is None:
             raise coded_error("idempotency.in_flight")
         return found
-    return _executed(context, accepted) if context.is_quick else _queued(accepted)
+    if context.is_quick:
+        return _executed(context, accepted)
+    return _waiting(accepted)
 
 
 def _executed(context: CallContext, accepted: Accepted) -> Answer:
     return stored(attempt_inline(from_context(context, accepted)), replayed=False)
 
 
-def _queued(accepted: Accepted) -> Answer:
-    dispatch(accepted.call.tool_call_id)
+def _waiting(accepted: Accepted) -> Answer:
+    """For a worker, who is told, or for people, who find it in their queue."""
+    if accepted.call.state == CallState.QUEUED:
+        dispatch(accepted.call.tool_call_id)
     return stored(result_of(accepted.call), replayed=False)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.db import transaction
 
+from approvals.selectors import request_of
+from approvals.services.requests import cancel
 from audit.services import record_event
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
@@ -11,6 +13,7 @@ from contextos.core.events import Actor
 from gateway.attempts import Attempt, from_row
 from gateway.dispatch import dispatch
 from gateway.ending import Ending, finish
+from gateway.gating import SUBJECT_KIND
 from gateway.models import ToolCall
 from gateway.normalise import normalise_cancelled
 from gateway.states import CALLS, CallState
@@ -33,6 +36,7 @@ def cancel_call(*, tenant_id: str, tool_call_id: str, reason: str, actor: Actor)
     _refuse_if_too_late(attempt)
     call.cancel_reason = stated
     if call.state in _NOT_BEGUN:
+        _call_off(call, stated, actor)
         _end(attempt)
     else:
         _ask(call)
@@ -57,6 +61,13 @@ def _refuse_if_too_late(attempt: Attempt) -> None:
         return
     if not execution.get("cancellable"):
         raise coded_error("call.not_cancellable")
+
+
+def _call_off(call: ToolCall, reason: str, actor: Actor) -> None:
+    """People need not decide any more what nobody wants."""
+    asked = request_of(SUBJECT_KIND, call.pk)
+    if asked is not None:
+        cancel(tenant_id=call.tenant_id, approval_id=asked.pk, reason=reason, actor=actor)
 
 
 def _end(attempt: Attempt) -> None:

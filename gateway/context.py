@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from approvals.selectors import OpenGate
 from contextos.core.modes import ApprovalMode, is_write_class
 from gateway.identity import Caller
 from gateway.models import Run
@@ -70,6 +71,7 @@ class CallContext:
     inputs: PolicyInputs | None = None
     decision: PolicyDecision | None = None
     shadow: tuple[ShadowDifference, ...] = ()
+    gate: OpenGate | None = None
 
     @property
     def capability(self) -> ResolvedCapability:
@@ -93,6 +95,11 @@ class CallContext:
     def mode_requested(self) -> ApprovalMode:
         """What was asked for; nothing said means the declared maximum."""
         return self.request.mode_requested or self.capability.approval_mode
+
+    @property
+    def generation(self) -> int:
+        """The registry's number that this call was decided on."""
+        return self.compiled.generation if self.compiled else 0
 
     @property
     def is_write(self) -> bool:

@@ -40,12 +40,14 @@ class Ending:
     dead_letter: bool = False
     waited_ms: int = 0  # on people, which costs the run no time
     keeps_transcript: bool = True
+    status: DecisionStatus | None = None  # where the record says more than the envelope
 
 
 def finish(attempt: Attempt, outcome: Normalised, ending: Ending) -> dict[str, Any]:
     """Terminal state and terminal record (or UNKNOWN); the envelope as callers get it."""
     call = attempt.call
-    state, status = _STATUS[outcome.status]
+    state, usual = _STATUS[outcome.status]
+    status = ending.status or usual
     CALLS.check(call.state, state)
     output = _sealed_output(attempt, outcome)
     minted = _mint(attempt, outcome)

@@ -7,12 +7,15 @@ import threading
 import time
 
 from django.conf import settings
+from django.db.models import Q
 
 from gateway.models import ToolCall
+from gateway.states import CallState
 
 LONGEST_WAIT = 30.0
 _FIRST_LOOK, _LONGEST_PAUSE = 0.02, 0.25
 _WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,6})\"?(?=$|[,;\s])", re.IGNORECASE)
+_worth_telling = ~Q(result="") | Q(state=CallState.INPUT_REQUIRED)
 _places = threading.BoundedSemaphore(settings.CALL_WAITERS)
 
 
@@ -23,7 +26,7 @@ def wait_preference(header: str | None) -> float:
 
 
 def wait_for_end(tool_call_id: str, *, seconds: float) -> ToolCall | None:
-    """The call once it has a result or the time is up; None when no place to wait is free."""
+    """The call once it has a result, needs the caller, or the time is up; None = no free place."""
     if not _places.acquire(blocking=False):
         return None
     try:
@@ -35,7 +38,7 @@ def wait_for_end(tool_call_id: str, *, seconds: float) -> ToolCall | None:
 def _watched(tool_call_id: str, *, until: float) -> ToolCall:
     pause = _FIRST_LOOK
     while True:
-        ended = ToolCall.objects.filter(pk=tool_call_id).exclude(result="").exists()
+        ended = ToolCall.objects.filter(_worth_telling, pk=tool_call_id).exists()
         left = until - time.monotonic()
         if ended or left <= 0:
             return ToolCall.objects.get(pk=tool_call_id)

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Subquery
 
+from approvals.selectors import gate_in_force
 from contextos.core.canonical import MAX_SAFE_INTEGER
 from contextos.core.clock import format_time
 from contextos.core.errors import ContextOSError, coded_error
@@ -124,10 +125,13 @@ def route(context: CallContext) -> CallContext:
     if context.grant is None or exceeds(context.effective_mode, _mode_of(context.grant, context)):
         raise coded_error("mode.above_permission")
     connector_for(str(context.capability.manifest.get("protocol")))
-    gate = context.decision.requires_approval_gate
-    if gate is not None:
-        raise coded_error("approval.gate_unavailable", data={"gate": gate})
-    return context
+    named = context.decision.requires_approval_gate
+    if named is None:
+        return context
+    gate = gate_in_force(tenant_id=context.run.tenant_id, gate_id=named)
+    if gate is None:
+        raise coded_error("approval.gate_unavailable", data={"gate": named})
+    return replace(context, gate=gate)
 
 
 STEPS: tuple[Step, ...] = (load_run, resolve, validate, decide, route)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from approvals.selectors import request_of
 from audit.payloads import open_payload
 from contextos.core import strict_json
 from contextos.core.envelopes import ResultStatus, ToolResultEnvelope
+from contextos.core.errors import coded_error, tool_error
+from gateway.gating import SUBJECT_KIND
 from gateway.models import ToolCall
 from gateway.states import CallState
 
@@ -52,7 +55,8 @@ def _so_far(call: ToolCall) -> dict[str, Any]:
         decision_id=call.decision_id,
         task=_task(call, state),
         input_request=call.input_request if state is CallState.INPUT_REQUIRED else None,
-        error=_awaited_input(call) if state is CallState.INPUT_REQUIRED else None,
+        approval=_approval(call) if state is CallState.PAUSED else None,
+        error=_AWAITED[state](call) if state in _AWAITED else None,
     ).as_dict()
 
 
@@ -66,6 +70,17 @@ def _task(call: ToolCall, state: CallState) -> dict[str, Any] | None:
     }
 
 
+def _approval(call: ToolCall) -> dict[str, Any] | None:
+    asked = request_of(SUBJECT_KIND, call.tool_call_id)
+    if asked is None:
+        return None
+    return {"gate": asked.gate_id, "approval_id": asked.pk, "state": str(asked.state)}
+
+
+def _awaited_people(call: ToolCall) -> dict[str, Any]:
+    return tool_error(coded_error("approval.required"))
+
+
 def _awaited_input(call: ToolCall) -> dict[str, Any]:
     return {
         "kind": "input",
@@ -74,3 +89,6 @@ def _awaited_input(call: ToolCall) -> dict[str, Any]:
         "retryable": False,
         "remediation": f"POST {{action, content}} to /api/v1/tool-calls/{call.pk}/input.",
     }
+
+
+_AWAITED = {CallState.PAUSED: _awaited_people, CallState.INPUT_REQUIRED: _awaited_input}

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from approvals.services.requests import escalate_due, expire_due
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
 from gateway.attempts import from_row
@@ -15,6 +16,7 @@ from gateway.execution import judged_fault
 from gateway.leases import due_calls, lost_calls
 from gateway.models import ToolCall
 from gateway.refusals import close_windows
+from gateway.resume import close_missed, recheck_open
 from gateway.states import CallState
 
 log = structlog.get_logger(__name__)
@@ -27,6 +29,10 @@ RESEND_AFTER = timedelta(seconds=10)
 def sweep_calls() -> None:
     """One round; safe in any number of processes at once."""
     now = utcnow()
+    expire_due(now)
+    escalate_due(now)
+    recheck_open()
+    close_missed()
     recover_lost(now)
     expire_unanswered(now)
     send_due(now)

@@ -6,7 +6,7 @@ import threading
 from queue import Empty, Queue
 
 import structlog
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, close_old_connections, connections
 
 from contextos.core.clock import utcnow
 from gateway.leases import due_calls
@@ -54,6 +54,7 @@ class WorkerPool:
             except DatabaseError:
                 log.exception("looking for due calls failed")
                 close_old_connections()
+        connections.close_all()
 
     def _offer_due(self) -> None:
         found = due_calls(utcnow()).values_list("tool_call_id", flat=True)[: 4 * self._size]
@@ -71,6 +72,7 @@ class WorkerPool:
             except Empty:
                 continue
             self._work_on(tool_call_id)
+        connections.close_all()
 
     def _work_on(self, tool_call_id: str) -> None:
         try:

@@ -186,3 +186,9 @@ def risk_of(version: AdapterVersion, against: AdapterVersion | None) -> RiskDiff
 
 def _decoded(document: bytes) -> dict[str, Any]:
     return strict_json.loads_object(document, max_bytes=MAX_MANIFEST_BYTES)
+
+
+def is_published(version_id: str) -> bool:
+    """Whether a version is the one new runs get, and not only draining."""
+    rows = AdapterVersion.objects.filter(pk=version_id, state=VersionState.PUBLISHED)
+    return rows.exists()

@@ -172,6 +172,8 @@ CONTENT_SECURITY_POLICY = (
 
 # --- upward wires: the callables a lower layer may call without importing it (docs/adr/0003) --
 CONTEXTOS_EVENT_RECORDER = "audit.services.record_event"
+# (approval_id): approvals tells the owner of a subject that its request was decided.
+CONTEXTOS_APPROVAL_WAKER = "gateway.resume.approval_decided"
 # (tenant_id, count) -> registry.recorded_inputs.RecordedInput, newest first; empty = none are kept.
 CONTEXTOS_POLICY_INPUTS_PROVIDER = "gateway.policy_history.recorded_policy_inputs"
 

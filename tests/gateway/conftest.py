@@ -15,7 +15,11 @@ from tests.gateway.order_functions import LEDGER
 def function_runner() -> Iterator[None]:
     runner_pool.cache_clear()
     with override_settings(
-        CONTEXTOS_FUNCTION_MODULES=("tests.gateway.order_functions",), FUNCTION_RUNNERS=2
+        CONTEXTOS_FUNCTION_MODULES=(
+            "tests.gateway.order_functions",
+            "tests.gateway.payment_functions",
+        ),
+        FUNCTION_RUNNERS=2,
     ):
         yield
         runner_pool().close()

@@ -1,0 +1,1 @@
+"""The mutations of approvals, one module per subject."""

@@ -1,0 +1,191 @@
+"""The ends of a request other than a vote: expired, cancelled, voided, consumed; reminders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from approvals.gates import read_terms
+from approvals.models import ApprovalRequest
+from approvals.states import OPEN, REQUESTS, RequestState
+from approvals.wires import wake_subject
+from audit.one_statement import Update
+from audit.services import record_event
+from contextos.core.clock import utcnow
+from contextos.core.errors import coded_error
+from contextos.core.events import Actor, automation
+
+CLOCK = automation("approvals-clock")
+LONGEST_PAUSE = timedelta(days=7)
+AT_ONCE = 200
+
+
+def locked(tenant_id: str, approval_id: str) -> ApprovalRequest:
+    """The request, held until the end of the transaction."""
+    rows = ApprovalRequest.objects.select_for_update()
+    request = rows.filter(pk=approval_id, tenant_id=tenant_id).first()
+    if request is None:
+        raise coded_error("approval.unknown")
+    return request
+
+
+def move(request: ApprovalRequest, target: RequestState, **columns: Any) -> None:
+    """Compare-and-set along the table of states."""
+    REQUESTS.check(request.state, target)
+    rows = ApprovalRequest.objects.filter(pk=request.pk, state=request.state)
+    if rows.update(state=target, **columns) != 1:
+        raise coded_error("approval.not_pending")
+    request.state = target
+    for name, value in columns.items():
+        setattr(request, name, value)
+
+
+def tell(
+    request: ApprovalRequest,
+    word: str,
+    actor: Actor,
+    *,
+    reason: str = "",
+    data: Mapping[str, Any] | None = None,
+) -> None:
+    """The event of a change, in the change's own transaction."""
+    record_event(
+        tenant_id=request.tenant_id,
+        action=f"approval.{word}",
+        actor=actor,
+        subject_kind="approval",
+        subject_id=request.pk,
+        reason=reason,
+        data={
+            "gate": request.gate_id,
+            "gate_version": request.gate_version,
+            "digest": request.digest,
+            "subject": request.subject_id,
+            **(data or {}),
+        },
+        trace_id=request.view.get("trace_id"),
+    )
+
+
+@transaction.atomic
+def cancel(*, tenant_id: str, approval_id: str, reason: str, actor: Actor) -> ApprovalRequest:
+    """The subject was cancelled: nothing is left to decide."""
+    return _end(locked(tenant_id, approval_id), RequestState.CANCELLED, "cancelled", reason, actor)
+
+
+@transaction.atomic
+def void(*, tenant_id: str, approval_id: str, reason: str) -> ApprovalRequest:
+    """What was shown is not what would run any more."""
+    request = locked(tenant_id, approval_id)
+    return _end(request, RequestState.VOIDED, "voided", reason, CLOCK, void_reason=reason[:500])
+
+
+def consumption(request: ApprovalRequest, *, name: str = "approval") -> Update:
+    """The compare-and-set that uses an approval up, for the write that starts its subject."""
+    return Update(
+        name=name,
+        table=ApprovalRequest._meta.db_table,
+        values={"state": RequestState.CONSUMED.value, "closed_at": utcnow()},
+        where={"approval_id": request.pk, "state": RequestState.APPROVED.value},
+    )
+
+
+def mark_closed(approval_id: str) -> None:
+    """Its subject has been told how it ended."""
+    ApprovalRequest.objects.filter(pk=approval_id, closed_at__isnull=True).update(
+        closed_at=utcnow()
+    )
+
+
+def _end(
+    request: ApprovalRequest,
+    target: RequestState,
+    word: str,
+    reason: str,
+    actor: Actor,
+    **columns: Any,
+) -> ApprovalRequest:
+    if request.state not in OPEN:
+        return request
+    move(request, target, decided_at=utcnow(), **columns)
+    tell(request, word, actor, reason=reason)
+    wake_subject(request.pk)
+    return request
+
+
+# --- the clock -----------------------------------------------------------------------------------
+def expire_due(now: datetime | None = None) -> int:
+    """Close what nobody decided in time; an open question stops the clock, but not for ever."""
+    moment = now or utcnow()
+    due = ApprovalRequest.objects.filter(state__in=OPEN, expires_at__lte=moment)
+    names = due.values_list("approval_id", "tenant_id")[:AT_ONCE]
+    return sum(_expired(approval_id, tenant_id, moment) for approval_id, tenant_id in names)
+
+
+@transaction.atomic
+def _expired(approval_id: str, tenant_id: str, now: datetime) -> bool:
+    request = locked(tenant_id, approval_id)
+    if request.state not in OPEN or request.expires_at > now:
+        return False
+    since = request.question_since
+    if request.question_open and since is not None and now - since < LONGEST_PAUSE:
+        return False
+    _end(request, RequestState.EXPIRED, "expired", "", CLOCK)
+    return True
+
+
+def escalate_due(now: datetime | None = None) -> list[str]:
+    """Bring in the next groups where nobody has decided; the requests that moved on."""
+    moment = now or utcnow()
+    due = ApprovalRequest.objects.filter(
+        state=RequestState.PENDING, escalates_at__lte=moment, question_open=False
+    )
+    return [request.pk for request in due[:AT_ONCE] if _escalated(request)]
+
+
+@transaction.atomic
+def _escalated(request: ApprovalRequest) -> bool:
+    terms = read_terms(request.terms)
+    level = request.escalation + 1
+    following = terms.escalations[level : level + 1]
+    next_at = (
+        request.created_at
+        + timedelta(seconds=following[0].after_seconds, milliseconds=request.paused_ms)
+        if following
+        else None
+    )
+    rows = ApprovalRequest.objects.filter(
+        pk=request.pk, state=RequestState.PENDING, escalation=request.escalation
+    )
+    if not rows.update(escalation=level, escalates_at=next_at):
+        return False
+    step = terms.escalations[request.escalation]
+    tell(request, "escalated", CLOCK, data={"level": level, "groups": list(step.groups)})
+    return True
+
+
+def reminders_due(now: datetime | None = None) -> list[tuple[str, int]]:
+    """(approval_id, number) of reminders whose time has come; each is taken by one process."""
+    moment = now or utcnow()
+    due = ApprovalRequest.objects.filter(
+        state=RequestState.PENDING, reminds_at__lte=moment, question_open=False
+    )
+    return [(r.pk, r.reminders + 1) for r in due[:AT_ONCE] if _reminded(r)]
+
+
+def _reminded(request: ApprovalRequest) -> bool:
+    times = read_terms(request.terms).reminders_after_seconds
+    number = request.reminders + 1
+    following = times[number : number + 1]
+    next_at = (
+        request.created_at + timedelta(seconds=following[0], milliseconds=request.paused_ms)
+        if following
+        else None
+    )
+    rows = ApprovalRequest.objects.filter(
+        pk=request.pk, state=RequestState.PENDING, reminders=request.reminders
+    )
+    return bool(rows.update(reminders=number, reminds_at=next_at))

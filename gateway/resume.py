@@ -1,0 +1,265 @@
+"""After people decided: check again on today's state, consume once, go on; or close the call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import structlog
+from django.db.models import Q
+
+from approvals.models import ApprovalRequest, Vote
+from approvals.selectors import OpenGate, gate_in_force
+from approvals.services.requests import consumption, mark_closed, void
+from approvals.states import OPEN, RequestState
+from audit.decision_record import DecisionStatus
+from audit.decisions import prepare_decision
+from audit.one_statement import Update, write_together
+from audit.payloads import find_payload
+from contextos.core.clock import format_time, utcnow
+from contextos.core.errors import ContextOSError, coded_error
+from contextos.identity.models import Agent, User
+from gateway.attempts import Attempt, from_row
+from gateway.dispatch import dispatch
+from gateway.ending import Ending, finish, held, next_row
+from gateway.gating import SUBJECT_KIND, approval_digest, mark_of
+from gateway.models import Run, ToolCall
+from gateway.normalise import normalise_refused
+from gateway.runs import compiled_run
+from gateway.states import CallState
+from registry.compiled import CompiledRun, PermittedCapability
+from registry.policy import PolicyDecision, evaluate, read_inputs, time_facts
+from registry.selectors import generation_of, is_published
+
+log = structlog.get_logger(__name__)
+AT_ONCE = 200
+_CLOSING = {
+    RequestState.REJECTED: ("approval.rejected", DecisionStatus.REJECTED),
+    RequestState.EXPIRED: ("approval.expired", DecisionStatus.EXPIRED),
+    RequestState.VOIDED: ("approval.voided", DecisionStatus.REJECTED),
+}
+
+
+def approval_decided(approval_id: str) -> None:
+    """Act on a request that left the pending state; doing it twice changes nothing."""
+    request = ApprovalRequest.objects.filter(pk=approval_id, subject_kind=SUBJECT_KIND).first()
+    if request is None or request.closed_at is not None:
+        return
+    if request.state == RequestState.APPROVED:
+        _resume(request)
+    elif request.state in _CLOSING:
+        _close(request)
+    elif request.state == RequestState.CANCELLED:
+        mark_closed(approval_id)
+
+
+# --- yes -----------------------------------------------------------------------------------------
+def _resume(request: ApprovalRequest) -> None:
+    """Resolve, validate and decide again; the same digest is needed, and used up once."""
+    call = _call(request)
+    why = _changed(request, call)
+    if why is not None:
+        void(tenant_id=request.tenant_id, approval_id=request.pk, reason=why)
+        return
+    attempt = from_row(call)
+    facts = next_row(attempt, DecisionStatus.APPROVED, approvals=[_as_recorded(request)])
+    started = Update(
+        name="call",
+        table=ToolCall._meta.db_table,
+        values={"state": CallState.QUEUED.value, "due_at": utcnow(), "records": facts.seq},
+        where=held(call),
+        after="approval",
+    )
+    waited = Update(
+        name="run",
+        table=Run._meta.db_table,
+        values={},
+        add={"waited_ms": _waited_ms(call)},
+        where={"run_id": call.run_id},
+        after="call",
+    )
+    done = write_together(
+        consumption(request), started, *prepare_decision(facts, after="call").writes, waited
+    )
+    if "call" in done:
+        dispatch(call.pk)
+
+
+def _waited_ms(call: ToolCall) -> int:
+    return max(0, int((utcnow() - call.created_at).total_seconds() * 1000))
+
+
+# --- no ------------------------------------------------------------------------------------------
+def _close(request: ApprovalRequest) -> None:
+    """The call ends as refused, with the votes in its record."""
+    call = _call(request)
+    code, status = _CLOSING[RequestState(request.state)]
+    if call.state == CallState.PAUSED:
+        attempt = from_row(call)
+        facts = replace(attempt.facts, approvals=[_as_recorded(request)])
+        fault = coded_error(code, message=_said(request), data={"approval_id": request.pk})
+        ending = Ending(keeps_transcript=False, waited_ms=_waited_ms(call), status=status)
+        try:
+            finish(replace(attempt, facts=facts), normalise_refused(fault), ending)
+        except ContextOSError as taken:
+            if taken.code != "call.lost_lease":
+                raise
+            return
+    mark_closed(request.pk)
+
+
+def _said(request: ApprovalRequest) -> str | None:
+    """Why, in the words of who said no; a person's reason is quoted, an agent never wrote it."""
+    if request.state == RequestState.VOIDED:
+        return f"What was to be approved has changed: {request.void_reason}"
+    if request.state == RequestState.REJECTED:
+        reasons = Vote.objects.filter(
+            request=request, verdict="reject", withdrawn_at__isnull=True
+        ).values_list("reason", flat=True)
+        return f"Rejected: {'; '.join(reasons)}"[:500]
+    return None
+
+
+def _as_recorded(request: ApprovalRequest) -> dict[str, Any]:
+    votes = Vote.objects.filter(request=request, withdrawn_at__isnull=True)
+    people = votes.select_related("approver", "on_behalf_of")
+    return {
+        "approval_id": request.pk,
+        "gate": request.gate_id,
+        "gate_version": request.gate_version,
+        "digest": request.digest,
+        "state": str(request.state),
+        "votes": [
+            {
+                "approver": vote.approver.user_id,
+                "verdict": vote.verdict,
+                "reason": vote.reason,
+                "factor": vote.factor or None,
+                "on_behalf_of": vote.on_behalf_of.user_id if vote.on_behalf_of else None,
+                "digest": vote.digest,
+                "at": format_time(vote.created_at),
+            }
+            for vote in people
+        ],
+    }
+
+
+def _call(request: ApprovalRequest) -> ToolCall:
+    return ToolCall.objects.select_related("run").get(pk=request.subject_id)
+
+
+# --- is it still the same? -----------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class _Today:
+    """What the same call would meet now."""
+
+    permitted: PermittedCapability
+    decision: PolicyDecision
+    gate: OpenGate
+
+
+def _changed(request: ApprovalRequest, call: ToolCall) -> str | None:
+    """Why a yes would not cover what would run now; None when nothing has changed."""
+    attempt = from_row(call)
+    try:
+        today = _today(attempt)
+    except ContextOSError as refused:
+        return refused.message
+    if not is_published(today.permitted.capability.version_id):
+        return "A newer version of the adapter's manifest has been published."
+    if today.gate.version_id != request.gate_version_id:
+        return "The gate has been changed."
+    now = approval_digest(
+        tenant_id=request.tenant_id,
+        capability=today.permitted.capability,
+        args_commitment=attempt.facts.args_commitment or "",
+        decision=today.decision,
+        chain=attempt.facts.principal_chain,
+        gate=today.gate,
+    )
+    return None if now == request.digest else "Policy says something else about it now."
+
+
+def _today(attempt: Attempt) -> _Today:
+    call = attempt.call
+    _require_standing(call)
+    compiled = compiled_run(call.run)
+    permitted = compiled.resolve(call.capability_id)
+    decision = _decided(attempt, compiled, permitted)
+    if not decision.allowed:
+        raise coded_error("approval.voided", message=decision.reason.partition(": ")[2])
+    named = decision.requires_approval_gate
+    gate = gate_in_force(tenant_id=call.tenant_id, gate_id=named) if named else None
+    if gate is None:
+        raise coded_error("approval.voided", message="The gate is not in force any more.")
+    return _Today(permitted, decision, gate)
+
+
+def _require_standing(call: ToolCall) -> None:
+    """The agent, and the person it acts for, must still be there."""
+    agents = Agent.objects.filter(tenant_id=call.tenant_id, agent_id=call.agent_id)
+    if not agents.filter(is_active=True).exists():
+        raise coded_error("approval.voided", message="The agent has been switched off.")
+    if call.user_id and not User.objects.filter(user_id=call.user_id, is_active=True).exists():
+        raise coded_error("approval.voided", message="The person it acted for is gone.")
+
+
+def _decided(
+    attempt: Attempt, compiled: CompiledRun, permitted: PermittedCapability
+) -> PolicyDecision:
+    """Today's bundles on the recorded facts, with the clock of today."""
+    call = attempt.call
+    kept = find_payload(tenant_id=call.tenant_id, decision_id=call.decision_id, kind="inputs")
+    inputs = read_inputs(
+        {
+            **(kept or {}),
+            "request": {**(kept or {}).get("request", {}), "args": dict(attempt.args)},
+            "capability": {
+                **permitted.capability.declaration,
+                "adapter_id": permitted.capability.adapter_id,
+                "protocol": permitted.capability.manifest.get("protocol"),
+            },
+            "time": time_facts(utcnow()),
+        }
+    )
+    return evaluate(inputs, compiled.bundles)
+
+
+# --- the sweep -----------------------------------------------------------------------------------
+def recheck_open() -> int:
+    """Void what a publication, policy or gate change has overtaken; how many were voided."""
+    voided = 0
+    rows = ApprovalRequest.objects.filter(subject_kind=SUBJECT_KIND, state__in=OPEN)
+    for tenant_id in rows.order_by().values_list("tenant_id", flat=True).distinct():
+        generation = generation_of(tenant_id)
+        for gate_id in _gates(tenant_id):
+            gate = gate_in_force(tenant_id=tenant_id, gate_id=gate_id)
+            mark = mark_of(generation, gate) if gate else f"{generation}:none"
+            stale = rows.filter(tenant_id=tenant_id, gate_id=gate_id).exclude(checked_mark=mark)
+            voided += sum(_rechecked(request, mark) for request in stale[:AT_ONCE])
+    return voided
+
+
+def _gates(tenant_id: str) -> list[str]:
+    rows = ApprovalRequest.objects.filter(tenant_id=tenant_id, state__in=OPEN)
+    return list(rows.order_by().values_list("gate_id", flat=True).distinct())
+
+
+def _rechecked(request: ApprovalRequest, mark: str) -> bool:
+    why = _changed(request, _call(request))
+    if why is not None:
+        void(tenant_id=request.tenant_id, approval_id=request.pk, reason=why)
+        return True
+    ApprovalRequest.objects.filter(pk=request.pk).update(checked_mark=mark)
+    return False
+
+
+def close_missed() -> int:
+    """Act on decided requests whose callback never came; how many there were."""
+    missed = ApprovalRequest.objects.filter(
+        ~Q(state=RequestState.PENDING), subject_kind=SUBJECT_KIND, closed_at__isnull=True
+    )
+    names = list(missed.order_by("decided_at").values_list("approval_id", flat=True)[:AT_ONCE])
+    for approval_id in names:
+        approval_decided(approval_id)
+    return len(names)
