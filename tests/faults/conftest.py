@@ -1,0 +1,70 @@
+"""Two installations that really run: Celery on PostgreSQL and Redis, and the embedded one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.plant import Plant
+from tests.faults.services import Broker, Database
+
+FOLDER = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every test here belongs to `make faults`, not to `make test`."""
+    for item in items:
+        if item.path.is_relative_to(FOLDER):
+            item.add_marker(pytest.mark.faults)
+
+
+@pytest.fixture(scope="session")
+def database() -> Iterator[Database]:
+    given = os.environ.get("DATABASE_URL", "")
+    if not given.startswith("postgres"):
+        pytest.skip("needs a PostgreSQL: run through scripts/with_services.py, as `make faults`")
+    own = Database(given)
+    own.create()
+    yield own
+    own.drop()
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    own = Broker(tmp_path_factory.mktemp("redis"))
+    own.start()
+    yield own
+    own.kill()
+
+
+@pytest.fixture(scope="session")
+def plant(
+    database: Database, broker: Broker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Plant]:
+    """Web, a worker with three children, and beat."""
+    built = Plant(tmp_path_factory.mktemp("plant"), database.url, broker.url)
+    built.settle()
+    try:
+        built.start_web()
+        built.start_beat()
+        built.start_worker()
+        yield built
+    finally:
+        built.stop()
+
+
+@pytest.fixture(scope="module")
+def embedded_plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
+    """Web and the embedded worker over one SQLite file."""
+    folder = tmp_path_factory.mktemp("embedded")
+    built = Plant(folder, f"sqlite:///{folder / 'contextos.sqlite3'}")
+    built.settle()
+    try:
+        built.start_web()
+        built.start_embedded()
+        yield built
+    finally:
+        built.stop()

@@ -1,0 +1,88 @@
+"""Functions with a ledger of their own: what stands in it really happened, whatever anybody says.
+
+The ledger is an SQLite file without a single uniqueness, so that a doubled effect shows. `text`
+says how a function behaves: `dawdle` writes its row and then sleeps through its first attempt,
+`pause N` sleeps N seconds after writing; anything else answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gateway.functions import Call, Costs, function
+
+LEDGER_VARIABLE = "FAULTS_LEDGER"
+COST_CENTS = 3
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS effects (capability TEXT, key TEXT, tool_call_id TEXT, "
+    "attempt INTEGER, is_write INTEGER, at REAL)"
+)
+
+
+@cache
+def _ledger() -> sqlite3.Connection:
+    return open_ledger(Path(os.environ[LEDGER_VARIABLE]))
+
+
+def open_ledger(path: Path) -> sqlite3.Connection:
+    """The ledger, made where there is none; a write in it survives the writer."""
+    ledger = sqlite3.connect(path, timeout=30, isolation_level=None)
+    ledger.execute("PRAGMA journal_mode=WAL")
+    ledger.execute("PRAGMA synchronous=OFF")  # a killed process loses nothing by it
+    ledger.execute(_TABLE)
+    return ledger
+
+
+def _book(call: Call, *, is_write: bool) -> None:
+    row = (call.capability_id, call.idempotency_key, call.tool_call_id, call.attempt, is_write)
+    _ledger().execute("INSERT INTO effects VALUES (?, ?, ?, ?, ?, ?)", (*row, time.time()))
+
+
+def _behave(args: dict[str, Any], call: Call) -> None:
+    text = str(args["text"])
+    if text == "dawdle" and call.attempt == 1:
+        time.sleep(60)
+    if text.startswith("pause "):
+        time.sleep(float(text.removeprefix("pause ")))
+
+
+@function("faults.ledger:post_entry")
+def post_entry(args: dict[str, Any], call: Call) -> Any:
+    """A write of an adapter that knows its keys: a repeat changes nothing."""
+    ledger = _ledger()
+    ledger.execute("BEGIN IMMEDIATE")
+    known = "SELECT 1 FROM effects WHERE capability = ? AND key = ?"
+    if ledger.execute(known, (call.capability_id, call.idempotency_key)).fetchone() is None:
+        _book(call, is_write=True)
+    ledger.execute("COMMIT")
+    _behave(args, call)
+    return Costs({"entry_id": f"entry_{call.idempotency_key}"}, cost_cents=COST_CENTS)
+
+
+@function("faults.ledger:post_entry_blindly")
+def post_entry_blindly(args: dict[str, Any], call: Call) -> Any:
+    """The same without a look at the key: each attempt would be one more effect."""
+    _book(call, is_write=True)
+    _behave(args, call)
+    return Costs({"entry_id": f"entry_{call.idempotency_key}"}, cost_cents=COST_CENTS)
+
+
+@function("faults.ledger:read_entry")
+def read_entry(args: dict[str, Any], call: Call) -> Any:
+    """A quick read, made by the web process itself."""
+    _book(call, is_write=False)
+    _behave(args, call)
+    return {"entry_id": args["text"]}
+
+
+@function("faults.ledger:build_report")
+def build_report(args: dict[str, Any], call: Call) -> Any:
+    """A read that goes to a worker."""
+    _book(call, is_write=False)
+    _behave(args, call)
+    return {"entry_id": args["text"]}

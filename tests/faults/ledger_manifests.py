@@ -1,0 +1,83 @@
+"""The adapter over `ledger_functions`: reads and writes whose time is short, so leases are too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.registry.documents import Document, pack, permission
+from tests.registry.manifests import Manifest, orders
+
+ADAPTER = "adp_ledger"
+TIMEOUT_SECONDS = 3
+RESERVE_CENTS = 5
+READ, REPORT = "ledger.read_entry", "ledger.build_report"
+POST, POST_BLINDLY = "ledger.post_entry", "ledger.post_entry_blindly"
+
+_IN, _OUT = "schema://ledger.entry.input.v1", "schema://ledger.entry.output.v1"
+
+
+def _capability(capability_id: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "capability_id": capability_id,
+        "function_name": f"faults.ledger:{capability_id.partition('.')[2]}",
+        "capability_class": "observe",
+        "approval_mode": "read_only",
+        "description": "Work with the entries of one ledger.",
+        "input_schema_ref": _IN,
+        "output_schema_ref": _OUT,
+        "evidence_keys": ["entry_id"],
+        "timeout_seconds": TIMEOUT_SECONDS,
+        **changes,
+    }
+
+
+def _write(capability_id: str, mode: str, *, adapter_dedup: bool) -> dict[str, Any]:
+    return _capability(
+        capability_id,
+        capability_class="act",
+        approval_mode=mode,
+        cost={"reserve_cents": RESERVE_CENTS},
+        idempotency={
+            "required": True,
+            "dedup_window_seconds": 3600,
+            "adapter_dedup": adapter_dedup,
+        },
+    )
+
+
+_AS_TASK = {
+    "mode": "task",
+    "cancellable": False,
+    "poll_interval_seconds": 1,
+    "ttl_seconds": 600,
+    "policy_refs": ["refunds"],
+}
+
+
+def ledger() -> Manifest:
+    """One capability for every rule about repeating: read, long read, known key, unknown key."""
+    manifest = orders(adapter_id=ADAPTER, name="Ledger", owner_role="ledger_platform")
+    entry = {"type": "string", "maxLength": 200}
+    manifest["schemas"] = {
+        _IN: {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {"text": entry},
+            "required": ["text"],
+        },
+        _OUT: {"type": "object", "properties": {"entry_id": entry}, "required": ["entry_id"]},
+    }
+    manifest["capabilities"] = [
+        _capability(READ),
+        _capability(REPORT, execution=_AS_TASK),
+        _write(POST, "local_write", adapter_dedup=True),
+        _write(POST_BLINDLY, "network", adapter_dedup=False),
+    ]
+    return manifest
+
+
+def ledger_pack() -> Document:
+    """A pack that permits all of it."""
+    named = [capability.partition(".")[2] for capability in (READ, REPORT, POST, POST_BLINDLY)]
+    grants = [permission(ADAPTER, name, environments=["production"]) for name in named]
+    return pack(pack_id="support_ledger", tooling_layer={"permissions": grants})

@@ -1,0 +1,165 @@
+"""The product as its users run it: web, workers and beat as processes, to be killed at will."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.faults.caller import Caller
+from tests.faults.ledger_functions import LEDGER_VARIABLE
+from tests.faults.store import Ledger, Store
+from tests.ops.environment import ROOT, bare_environment
+from tests.ops.processes import free_port
+
+WORKERS = 3
+START_SECONDS = 90.0
+_CELERY = ["-m", "celery", "-A", "contextos.celery", "-q"]
+
+
+def wait_until(holds: Callable[[], bool], what: str, *, seconds: float = 60.0) -> float:
+    """Look until it holds; how long that took. Fails with `what` when it never does."""
+    started = time.monotonic()
+    while time.monotonic() - started < seconds:
+        if holds():
+            return time.monotonic() - started
+        time.sleep(0.05)
+    raise AssertionError(f"not within {seconds:.0f} s: {what}")
+
+
+@dataclass(slots=True)
+class Plant:
+    """One installation: its folder, its environment, the processes that run of it."""
+
+    folder: Path
+    database_url: str
+    redis_url: str | None = None
+    port: int = field(default_factory=free_port)
+    ready: Mapping[str, str] = field(default_factory=dict)
+    _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What every process of it is told."""
+        told = {
+            "CONTEXTOS_DATA_DIR": str(self.folder),
+            "CONTEXTOS_LOG_LEVEL": "INFO",
+            "CONTEXTOS_FUNCTION_MODULES": "tests.faults.ledger_functions",
+            "CONTEXTOS_FUNCTION_ENVIRONMENT": LEDGER_VARIABLE,
+            "DATABASE_URL": self.database_url,
+            LEDGER_VARIABLE: str(self.ledger.path),
+        }
+        broker = {"REDIS_URL": self.redis_url} if self.redis_url else {}
+        return bare_environment() | told | broker
+
+    @property
+    def store(self) -> Store:
+        """Its database, for reading."""
+        return Store(self.database_url)
+
+    @property
+    def ledger(self) -> Ledger:
+        """What its functions really did."""
+        return Ledger(self.folder / "ledger.sqlite3")
+
+    @property
+    def caller(self) -> Caller:
+        """Somebody who may call everything it offers."""
+        return Caller(self.port, self.ready["agent_token"], self.ready["tenant_id"])
+
+    def settle(self) -> None:
+        """Make the tables and the tenant."""
+        ready_file = self.folder / "ready.json"
+        command = [sys.executable, "-m", "tests.faults.settle", str(ready_file)]
+        made = subprocess.run(
+            command, cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False
+        )
+        assert made.returncode == 0, made.stderr
+        self.ready = json.JSONDecoder().decode(ready_file.read_text())
+
+    def start_web(self) -> None:
+        """The web server, once it is ready."""
+        self._start("web", ["manage.py", "serve", "--port", str(self.port), "--threads", "8"])
+        wait_until(self._answers, "the web server answers", seconds=START_SECONDS)
+
+    def start_worker(self) -> None:
+        """A Celery worker with child processes, once it takes work."""
+        told = ["--without-gossip", "--without-mingle", "--loglevel", "INFO", "-P", "prefork"]
+        read_so_far = len(self.log("worker"))
+        self._start("worker", [*_CELERY, "worker", "--concurrency", str(WORKERS), *told])
+        ready = " ready."
+        wait_until(
+            lambda: ready in self.log("worker")[read_so_far:], "a worker", seconds=START_SECONDS
+        )
+
+    def start_beat(self) -> None:
+        """The clock that asks for a sweep every second."""
+        schedule = ["--schedule", str(self.folder / "beat"), "--pidfile="]
+        self._start("beat", [*_CELERY, "beat", "--loglevel", "WARNING", *schedule])
+
+    def start_embedded(self) -> None:
+        """The worker of a single machine."""
+        self._start("worker", ["manage.py", "run_embedded"])
+
+    def kill(self, name: str) -> None:
+        """`kill -9` of a process and everything it started."""
+        child = self._running.pop(name)
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+    def kill_one_child(self, name: str) -> bool:
+        """`kill -9` of one process that this one started, if it has any just now."""
+        parent = self._running[name].pid
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        if not children:
+            return False
+        with suppress(ProcessLookupError):
+            os.kill(int(children[-1]), signal.SIGKILL)
+        return True
+
+    def stop(self) -> None:
+        """End what still runs."""
+        for name in list(self._running):
+            self.kill(name)
+
+    def log(self, name: str) -> str:
+        """What a process has said so far, over all its lives."""
+        path = self.folder / f"{name}.log"
+        return path.read_text() if path.exists() else ""
+
+    def settled(self, *, seconds: float = 60.0) -> float:
+        """Wait until nothing is under way; how long that took."""
+        return wait_until(
+            lambda: self.store.under_way() == 0, "every call has ended", seconds=seconds
+        )
+
+    def _start(self, name: str, command: list[str]) -> None:
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self._running[name] = subprocess.Popen(
+                [sys.executable, *command],
+                cwd=ROOT,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def _answers(self) -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()

@@ -1,0 +1,73 @@
+"""The database and the ledger as a bystander reads them: plain SQL, none of the product's code."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from tests.faults.ledger_functions import open_ledger
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """One database by its URL; each question has a connection of its own."""
+
+    url: str
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """What a SELECT finds; `%s` marks a parameter on both databases."""
+        if self.url.startswith("sqlite:///"):
+            path = self.url.removeprefix("sqlite:///")
+            with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)) as found:
+                return found.execute(sql.replace("%s", "?"), tuple(parameters)).fetchall()
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            return connection.execute(sql.encode(), parameters).fetchall()
+
+    def states(self, *tool_call_ids: str) -> list[str]:
+        """Where these calls stand, in the order they were named."""
+        marks = ", ".join(["%s"] * len(tool_call_ids))
+        sql = f"SELECT tool_call_id, state FROM gateway_toolcall WHERE tool_call_id IN ({marks})"
+        found = {name: str(state) for name, state in self.rows(sql, tool_call_ids)}
+        return [found[name] for name in tool_call_ids]
+
+    def under_way(self) -> int:
+        """How many calls somebody still has to work on."""
+        sql = "SELECT count(*) FROM gateway_toolcall WHERE state IN ('queued', 'executing')"
+        return int(self.rows(sql)[0][0])
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One line of the ledger."""
+
+    capability: str
+    key: str | None
+    tool_call_id: str
+    attempt: int
+    is_write: bool
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What really happened."""
+
+    path: Path
+
+    def effects(self) -> list[Effect]:
+        """Every line, reads included."""
+        with closing(open_ledger(self.path)) as book:
+            found = book.execute("SELECT * FROM effects ORDER BY at").fetchall()
+        return [Effect(c, k, t, a, bool(w), at) for c, k, t, a, w, at in found]
+
+    def of(self, *tool_call_ids: str) -> list[Effect]:
+        """The lines of these calls."""
+        return [effect for effect in self.effects() if effect.tool_call_id in tool_call_ids]
