@@ -13,6 +13,7 @@ from django.conf import settings
 
 from contextos.core.events import automation
 from contextos.core.modes import ApprovalMode
+from contextos.demo.approvals import build_approvals
 from contextos.demo.people import RESIDENTS, SignIns, load_or_make_sign_ins, settle
 from contextos.demo.policies import build_policies
 from contextos.demo.registry import build_registry
@@ -97,6 +98,7 @@ def build_world() -> World:
     _make_agent(people["author"])
     build_registry(people, tenant_id=TENANT_ID)
     build_policies(people, tenant_id=TENANT_ID)
+    build_approvals(people, tenant_id=TENANT_ID)
     return World(
         sign_ins=sign_ins,
         people=people,
