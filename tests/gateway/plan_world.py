@@ -25,6 +25,7 @@ _DESK: dict[str, dict[str, Any]] = {
         "decision_bindings": ["support.book"],
         "idempotency": {"required": True, "dedup_window_seconds": 3600, "adapter_dedup": True},
     },
+    "desk.capped": {"capability_class": "verify", "approval_mode": "network"},
     "desk.weigh": {"capability_class": "observe", "approval_mode": "read_only"},
     "desk.rest": {"capability_class": "observe", "approval_mode": "read_only"},
     "desk.stop": {"capability_class": "observe", "approval_mode": "read_only"},
@@ -127,11 +128,13 @@ RULES = [
 
 
 def _permissions() -> list[dict[str, Any]]:
-    names = [name.partition(".")[2] for name in _DESK if name != "desk.hidden"]
+    apart = ("desk.hidden", "desk.capped")
+    names = [name.partition(".")[2] for name in _DESK if name not in apart]
     return [
         *documents.pack()["tooling_layer"]["permissions"],
         *(documents.permission("adp_desk", name) for name in names),
         documents.permission("adp_desk_fn", "hidden", roles=["supervisor"]),
+        documents.permission("adp_desk_fn", "capped", approval_mode="read_only"),
         documents.permission(
             "adp_desk_fn",
             "desk.stop",

@@ -240,6 +240,14 @@ PREDICTED = [
         "reject",
         "x:permission.missing x:capability.unknown",
     ),
+    Case(
+        "more than the grant allows",
+        [step("c", "desk.capped")],
+        "reject",
+        "c:mode.above_permission",
+        "c=n",
+        "c",
+    ),
 ]
 
 
@@ -254,6 +262,52 @@ def test_plans_get_the_verdict_predicted(world: PlanWorld) -> None:
         if told(answer.json()) != case.predicted:
             wrong[case.title] = (answer.json(), case.predicted)
     assert wrong == {}
+
+
+UNKNOWN = "capability.unknown"
+# What the gateway answers to a call that the critic has this to say about.
+STATUS = {
+    "permission.missing": 404,
+    "permission.denied": 403,
+    "mode.above_maximum": 403,
+    "mode.above_permission": 403,
+    "args.schema": 422,
+    "args.constraint": 422,
+    "idempotency.missing": 400,
+    "idempotency.pattern": 422,
+}
+# What the critic leaves to the call: people, and what the call may still bring along.
+LEFT_TO_THE_CALL = ("approval.", "policy.evidence_missing", "policy.delegation_missing")
+
+
+def _callable_steps() -> list[tuple[str, dict[str, Any], list[str]]]:
+    """The predicted plans of one step that can be made as a call, with their codes."""
+    found = []
+    for case in PREDICTED:
+        codes = [item.partition(":")[2] for item in case.codes.split()]
+        known = {"capability_id", "args", "idempotency_key", "approval_mode_requested", "step_id"}
+        if (
+            len(case.steps) == 1
+            and set(case.steps[0]) <= known
+            and set(codes) <= {*STATUS, UNKNOWN}
+        ):
+            found.append((case.title, case.steps[0], codes))
+    return found
+
+
+@pytest.mark.proves("C19", "C3")
+def test_the_calls_themselves_are_answered_as_the_critic_said(world: PlanWorld) -> None:
+    run = world.open_run(context={"customer_id": "c1"})
+    wrong: dict[str, Any] = {}
+    for title, asked, codes in _callable_steps():
+        answer = world.post("/api/v1/tool-calls", {"run_id": run["run_id"], **asked})
+        code = (answer.json().get("error") or {}).get("code", "")
+        refused = 400 <= answer.status_code < 500 and not code.startswith(LEFT_TO_THE_CALL)
+        told = 422 if code == "policy.obligation_unmet" else answer.status_code
+        if (told if refused else None) != (STATUS[codes[0]] if codes else None):
+            wrong[title] = (answer.status_code, code, codes)
+    assert wrong == {}
+    assert len(_callable_steps()) >= 25
 
 
 def _codes(answer: Any) -> list[str]:
