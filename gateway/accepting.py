@@ -19,6 +19,7 @@ from contextos.core.envelopes import ToolCallEnvelope
 from contextos.core.ids import new_id
 from gateway.budgets import overdrawn, reservation, reserve_cents
 from gateway.context import CallContext
+from gateway.dispatch import first_look
 from gateway.gating import subject_of
 from gateway.idempotency import fingerprint, new_salt
 from gateway.leases import LEASE_MARGIN, worker_name
@@ -167,7 +168,7 @@ def _start(context: CallContext) -> dict[str, Any]:
     if context.gate is not None:
         return {"state": CallState.PAUSED}
     if not context.is_quick:
-        return {"state": CallState.QUEUED, "due_at": context.now}
+        return {"state": CallState.QUEUED, "due_at": first_look(context.now)}
     deadline = context.now + timedelta(seconds=context.timeout_seconds)
     return {
         "state": CallState.EXECUTING,

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import structlog
 from django.conf import settings
 from kombu.exceptions import OperationalError
 
 log = structlog.get_logger(__name__)
+# A message to the broker gets this long before the call is sent again.
+RESEND_AFTER = timedelta(seconds=10)
 
 
 def has_broker() -> bool:
     """Whether Celery carries the ids; without it the embedded worker looks into the table."""
     return bool(settings.CELERY_BROKER_URL)
+
+
+def first_look(now: datetime) -> datetime:
+    """When to look after a call that is being dispatched: a message gets its time to arrive."""
+    return now + RESEND_AFTER if has_broker() else now
 
 
 def dispatch(tool_call_id: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import structlog
@@ -10,7 +11,7 @@ from approvals.services.requests import escalate_due, expire_due
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
 from gateway.attempts import from_row
-from gateway.dispatch import dispatch, has_broker
+from gateway.dispatch import RESEND_AFTER, dispatch, has_broker
 from gateway.ending import Ending, finish, requeue
 from gateway.execution import judged_fault
 from gateway.leases import due_calls, lost_calls
@@ -22,27 +23,42 @@ from gateway.states import CallState
 log = structlog.get_logger(__name__)
 AT_ONCE = 200
 MOST_LOSSES = 3
-# A message to the broker gets this long before the call is sent again.
-RESEND_AFTER = timedelta(seconds=10)
+LONGEST_RESEND = timedelta(minutes=1)
 
 
 def sweep_calls() -> None:
-    """One round; safe in any number of processes at once."""
+    """One round; safe in any number of processes at once. A chore that fails keeps no other."""
     now = utcnow()
-    expire_due(now)
-    escalate_due(now)
-    recheck_open()
-    close_missed()
-    recover_lost(now)
-    expire_unanswered(now)
-    send_due(now)
-    close_windows(now)
+    chores: tuple[Callable[[], object], ...] = (
+        lambda: expire_due(now),
+        lambda: escalate_due(now),
+        recheck_open,
+        close_missed,
+        lambda: recover_lost(now),
+        lambda: expire_unanswered(now),
+        lambda: send_due(now),
+        lambda: close_windows(now),
+    )
+    for chore in chores:
+        try:
+            chore()
+        except Exception:
+            log.exception("a chore of the sweep failed")
 
 
 def recover_lost(now: datetime) -> int:
     """Decide what becomes of attempts whose worker died; how many were decided."""
     calls = list(lost_calls(now).select_related("run")[:AT_ONCE])
-    return sum(_settled(call) for call in calls)
+    return sum(_settled_by_itself(call) for call in calls)
+
+
+def _settled_by_itself(call: ToolCall) -> bool:
+    """A call that can't be decided, say because its arguments were erased, keeps no other."""
+    try:
+        return _settled(call)
+    except Exception:
+        log.exception("a lost call could not be decided", tool_call_id=call.pk)
+        return False
 
 
 def _settled(call: ToolCall) -> bool:
@@ -72,11 +88,21 @@ def send_due(now: datetime) -> int:
     """Hand due calls to the workers; how many. The embedded worker looks for itself."""
     if not has_broker():
         return 0
-    due = list(due_calls(now).values_list("tool_call_id", "due_at")[:AT_ONCE])
     sent = 0
-    for tool_call_id, due_at in due:
-        rows = ToolCall.objects.filter(pk=tool_call_id, due_at=due_at)
-        if rows.update(due_at=now + RESEND_AFTER):
-            dispatch(tool_call_id)
+    for call in due_calls(now).only("due_at", "state", "created_at")[:AT_ONCE]:
+        rows = ToolCall.objects.filter(pk=call.pk, due_at=call.due_at)
+        if rows.update(due_at=now + resend_pause(call, now)):
+            dispatch(call.pk)
             sent += 1
     return sent
+
+
+def resend_pause(call: ToolCall, now: datetime) -> timedelta:
+    """How long a message may take before the call is sent again.
+
+    A call that has waited long stands in a long queue: its message is probably there too, and many
+    more of them would only make the queue longer.
+    """
+    if call.state != CallState.QUEUED:
+        return RESEND_AFTER
+    return max(RESEND_AFTER, min(LONGEST_RESEND, now - call.created_at))

@@ -9,6 +9,7 @@ import dj_database_url
 import django_stubs_ext
 from celery.schedules import crontab
 from django.urls import reverse_lazy
+from kombu import Queue
 
 from contextos.adminkit.theme import UNFOLD as UNFOLD
 from contextos.env import PROJECT_ROOT, read_environment
@@ -257,6 +258,9 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TIMEZONE = "UTC"
+# The sweep has a queue of its own: a thousand waiting calls must not keep it from the lost ones.
+CELERY_TASK_QUEUES = (Queue("celery"), Queue("sweep"))
+CELERY_TASK_ROUTES = {"gateway.tasks.sweep": {"queue": "sweep"}}
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 5}
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "sweep-calls": {

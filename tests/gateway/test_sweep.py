@@ -1,0 +1,62 @@
+"""The sweep: nothing it can't decide keeps it from the rest, and it floods nobody (C12)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from audit.models import Payload
+from contextos.celery import app
+from gateway.dispatch import RESEND_AFTER
+from gateway.leases import lease_to_execute
+from gateway.models import ToolCall
+from gateway.states import CallState
+from gateway.sweep import LONGEST_RESEND, resend_pause, sweep_calls
+from tests.gateway.world import GatewayWorld
+
+
+def _lost_call(world: GatewayWorld, run: dict[str, Any], key: str) -> ToolCall:
+    """As after `kill -9`: begun, the lease ran out, and nobody holds it."""
+    body = {"run_id": run["run_id"], "capability_id": "notes.add", "args": {"text": "x"}}
+    answer = world.post("/api/v1/tool-calls", {**body, "idempotency_key": key})
+    call = ToolCall.objects.get(pk=answer.json()["tool_call_id"])
+    assert lease_to_execute(call, seconds=1)
+    ToolCall.objects.filter(pk=call.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    return call
+
+
+@pytest.mark.django_db
+@pytest.mark.proves("C12")
+def test_a_lost_call_that_cannot_be_decided_keeps_no_other_from_being_found() -> None:
+    world = GatewayWorld(with_work=True)
+    run = world.open_run()
+    erased, sound = _lost_call(world, run, "ik_1"), _lost_call(world, run, "ik_2")
+    Payload.objects.filter(pk=erased.args_payload).update(sealed=None, erased_at=timezone.now())
+    sweep_calls()
+    assert ToolCall.objects.get(pk=sound.pk).state == CallState.QUEUED
+
+
+@pytest.mark.parametrize(
+    ("state", "age_seconds", "expected"),
+    [
+        (CallState.QUEUED, 1, RESEND_AFTER),
+        (CallState.QUEUED, 25, timedelta(seconds=25)),
+        (CallState.QUEUED, 3600, LONGEST_RESEND),
+        (CallState.WORKING, 3600, RESEND_AFTER),
+    ],
+)
+def test_a_call_that_waits_in_a_long_queue_is_sent_again_ever_more_rarely(
+    state: CallState, age_seconds: int, expected: timedelta
+) -> None:
+    now = timezone.now()
+    call = ToolCall(state=state, created_at=now - timedelta(seconds=age_seconds))
+    assert resend_pause(call, now) == expected
+
+
+def test_the_sweep_never_waits_behind_the_calls() -> None:
+    queue = app.amqp.router.route({}, "gateway.tasks.sweep")["queue"]
+    assert queue.name != app.conf.task_default_queue
+    assert queue.name in app.amqp.queues.consume_from, "a plain worker listens to it"
