@@ -3,7 +3,10 @@
 import hashlib
 import math
 import re
+from collections.abc import Iterable
+from typing import Any
 
+import orjson
 import rfc8785
 
 from contextos.core.errors import ContextOSError, coded_error
@@ -14,20 +17,52 @@ MAX_SAFE_INTEGER = 2**53 - 1
 # RFC 8785 writes whole doubles below this without an exponent, so they read back as integers.
 _WRITTEN_AS_INTEGER_BELOW = 1e21
 _PERHAPS_A_LARGE_INTEGER = re.compile(rb"[0-9]{16}")
+_WRITTEN_ALIKE = frozenset({str, bool, type(None)})  # by every JSON writer
 
 
 def canonicalise(value: object) -> bytes:
     """The canonical bytes of a JSON value: equal values give equal bytes, everywhere."""
+    encoded = _plainly(value)
+    if encoded is None:
+        encoded = _carefully(value)
+    _refuse_what_would_not_read_back(value, encoded)
+    return encoded
+
+
+def _plainly(value: object) -> bytes | None:
+    """The usual document, many times faster: no float, whose spelling differs, and keys in ASCII,
+    which sort alike in every encoding. None where that does not hold: the library decides."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS) if _is_plain([value]) else None
+    except (TypeError, RecursionError):  # a key or value that is not JSON, or not for orjson
+        return None
+
+
+def _is_plain(items: Iterable[Any]) -> bool:
+    for item in items:
+        kind = type(item)
+        if kind in _WRITTEN_ALIKE:
+            continue
+        if kind is dict:
+            plain = "".join(item).isascii() and _is_plain(item.values())
+        elif kind is list or kind is tuple:
+            plain = _is_plain(item)
+        else:
+            plain = kind is int and -MAX_SAFE_INTEGER <= item <= MAX_SAFE_INTEGER
+        if not plain:
+            return False
+    return True
+
+
+def _carefully(value: object) -> bytes:
     try:
         # The library states its argument as a recursive union that `object` can't meet.
-        encoded = rfc8785.dumps(value)  # type: ignore[arg-type]
+        return rfc8785.dumps(value)  # type: ignore[arg-type]
     except RecursionError:
         message = "The value is nested too deeply to be hashed."
         raise coded_error("json.too_deep", message=message) from None
     except (rfc8785.CanonicalizationError, UnicodeEncodeError):
         raise _explain(value) from None
-    _refuse_what_would_not_read_back(value, encoded)
-    return encoded
 
 
 def digest(value: object) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +24,19 @@ CANONICAL_VALUES = st.recursive(
     st.none() | st.booleans() | SAFE_INTEGERS | FLOATS | TEXT,
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(TEXT, inner, max_size=5),
     max_leaves=20,
+)
+
+
+ASCII_KEYS = st.text(st.characters(max_codepoint=127, exclude_characters="\x00"))
+# What the fast way takes: no floats, keys in ASCII, any text as a value.
+PLAIN_VALUES = st.recursive(
+    st.none() | st.booleans() | SAFE_INTEGERS | TEXT,
+    lambda inner: (
+        st.lists(inner, max_size=5)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(ASCII_KEYS, inner, max_size=8)
+    ),
+    max_leaves=30,
 )
 
 
@@ -48,6 +62,18 @@ def test_the_vectors_of_the_rfc_match_byte_for_byte(path: Path) -> None:
     encoded = canonical.canonicalise(strict_json.loads(path.read_bytes()))
     assert encoded == (testdata / "output" / path.name).read_bytes()
     assert encoded == bytes.fromhex((testdata / "outhex" / f"{path.stem}.txt").read_text())
+
+
+@given(PLAIN_VALUES | CANONICAL_VALUES)
+def test_every_way_to_write_a_value_gives_the_bytes_of_the_reference(value: Any) -> None:
+    assert canonical.canonicalise(value) == rfc8785.dumps(value)
+
+
+def test_every_character_is_written_as_the_reference_writes_it() -> None:
+    for start in range(1, 0x110000, 0x400):
+        letters = [chr(code) for code in range(start, min(start + 0x400, 0x110000))]
+        text = "".join(letter for letter in letters if not "\ud800" <= letter <= "\udfff")
+        assert canonical.canonicalise([text]) == rfc8785.dumps([text])
 
 
 @given(CANONICAL_VALUES)
