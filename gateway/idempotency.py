@@ -7,10 +7,15 @@ import hmac
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
+
+from django.db.models import Exists, OuterRef
 
 from contextos.core.canonical import canonicalise, digest
 from contextos.core.errors import coded_error
+from gateway.models import IdempotencyKey, ToolCall
+from gateway.states import CALLS
 
 MEMBER = "idempotency_key"
 SALT_BYTES = 32
@@ -58,6 +63,15 @@ def settle_key(
     if key is not None and schema_has_member:
         settled[MEMBER] = key
     return SettledKey(key, settled)
+
+
+def forget_expired_keys(now: datetime) -> int:
+    """Drop keys past their window, but never while nobody knows how their call ends."""
+    open_calls = ToolCall.objects.filter(pk=OuterRef("tool_call_id")).exclude(
+        state__in=CALLS.terminal
+    )
+    old = IdempotencyKey.objects.filter(~Exists(open_calls), expires_at__lte=now)
+    return old.delete()[0]
 
 
 def new_salt() -> bytes:

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Subquery
-
 from approvals.selectors import gate_in_force
 from contextos.core.canonical import MAX_SAFE_INTEGER
 from contextos.core.clock import format_time
@@ -21,7 +19,6 @@ from gateway.models import Evidence, Run, ToolCall
 from gateway.shadowing import ShadowDifference, shadow_differences
 from gateway.states import CallState
 from registry.compiled import RunTerms, compiled_for
-from registry.models import RegistryGeneration
 from registry.packs import Permission
 from registry.policy import PolicyInputs, evaluate, time_facts, unmet_obligations
 from registry.policy.constraints import check_args, unsafe_integer
@@ -39,22 +36,7 @@ class RefusedCall(Exception):  # noqa: N818  named for what happened
 
 def load_run(context: CallContext) -> CallContext:
     """1a. The caller's own run, and the registry's generation in the same statement."""
-    caller = context.caller
-    generation = RegistryGeneration.objects.filter(tenant_id=OuterRef("tenant_id"))
-    failures = ToolCall.objects.filter(run=OuterRef("pk"), state=CallState.FAILED)
-    run = (
-        Run.objects.filter(
-            run_id=context.request.run_id,
-            tenant_id=caller.tenant_id,
-            agent_id=caller.agent.id,
-            user_id=caller.user_id,
-        )
-        .annotate(
-            generation=Subquery(generation.values("number")[:1]),
-            has_failures=Exists(failures),
-        )
-        .first()
-    )
+    run = run_of_caller(context.caller, context.request.run_id)
     if run is None:
         raise coded_error("run.unknown")
     terms = RunTerms.of(
@@ -65,7 +47,7 @@ def load_run(context: CallContext) -> CallContext:
         pack_refs=run.packs,
         pins=run.pins,
     )
-    compiled = compiled_for(terms, run.generation or 0)
+    compiled = compiled_for(terms, getattr(run, "generation", None) or 0)
     return replace(context, run=run, compiled=compiled, trace_id=run.trace_id)
 
 
@@ -224,13 +206,13 @@ def _constrained(context: CallContext) -> dict[str, Any]:
 
 
 def _fitting_grant(context: CallContext) -> Permission:
-    """The permission the call relies on: the first whose constraints the arguments meet."""
+    """The permission the call relies on: of those whose constraints it meets, the widest mode."""
     grants = context.permitted.grants if context.permitted else ()
-    for grant in grants:
-        if not check_args(_constrained(context), grant.arg_constraints, mask=True):
-            return grant
-    _check_constraints(context, grants[0].arg_constraints)
-    return grants[0]
+    args = _constrained(context)
+    fitting = [grant for grant in grants if not check_args(args, grant.arg_constraints, mask=True)]
+    if not fitting:
+        _check_constraints(context, grants[0].arg_constraints)
+    return max(fitting, key=lambda grant: _mode_of(grant, context))
 
 
 def _mode_of(grant: Permission, context: CallContext) -> ApprovalMode:

@@ -236,8 +236,17 @@ def recheck_open() -> int:
             gate = gate_in_force(tenant_id=tenant_id, gate_id=gate_id)
             mark = mark_of(generation, gate) if gate else f"{generation}:none"
             stale = rows.filter(tenant_id=tenant_id, gate_id=gate_id).exclude(checked_mark=mark)
-            voided += sum(_rechecked(request, mark) for request in stale[:AT_ONCE])
+            voided += sum(_rechecked_alone(request, mark) for request in stale[:AT_ONCE])
     return voided
+
+
+def _rechecked_alone(request: ApprovalRequest, mark: str) -> bool:
+    """One request that can't be looked at keeps no other."""
+    try:
+        return _rechecked(request, mark)
+    except Exception:
+        log.exception("a request could not be checked again", approval_id=request.pk)
+        return False
 
 
 def _gates(tenant_id: str) -> list[str]:
@@ -261,5 +270,8 @@ def close_missed() -> int:
     )
     names = list(missed.order_by("decided_at").values_list("approval_id", flat=True)[:AT_ONCE])
     for approval_id in names:
-        approval_decided(approval_id)
+        try:
+            approval_decided(approval_id)
+        except Exception:
+            log.exception("a decided request could not be acted on", approval_id=approval_id)
     return len(names)

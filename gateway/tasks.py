@@ -2,6 +2,8 @@
 
 from celery import shared_task
 
+from contextos.core.clock import utcnow
+from gateway.idempotency import forget_expired_keys
 from gateway.sweep import sweep_calls
 from gateway.worker import work_on
 
@@ -16,3 +18,9 @@ def work_on_call(tool_call_id: str) -> None:
 def sweep() -> None:
     """Find what nobody works on."""
     sweep_calls()
+
+
+@shared_task(name="gateway.tasks.forget_keys")
+def forget_keys() -> None:
+    """Drop idempotency keys past their window."""
+    forget_expired_keys(utcnow())

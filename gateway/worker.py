@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 
 import structlog
 
@@ -28,11 +29,25 @@ from gateway.waiting_work import keep_waiting, try_poll_later
 from registry.resolution import timeout_seconds
 
 log = structlog.get_logger(__name__)
+PUT_ASIDE = timedelta(seconds=30)
+_TAKEN_UP_FROM = (CallState.QUEUED, CallState.WORKING)
 _STILL_WAITING = (ReplyKind.WORKING, ReplyKind.INPUT_REQUIRED)
 
 
 def work_on(tool_call_id: str) -> bool:
-    """Take a call one step further; False when there was nothing to do for this worker."""
+    """Take a call one step further; False when there was nothing to do for this worker.
+
+    A call that can't even be read (a key is missing, a payload erased) is put aside for a while.
+    """
+    try:
+        return _work_on(tool_call_id)
+    except Exception:
+        waiting = ToolCall.objects.filter(pk=tool_call_id, state__in=_TAKEN_UP_FROM)
+        waiting.update(due_at=utcnow() + PUT_ASIDE)
+        raise
+
+
+def _work_on(tool_call_id: str) -> bool:
     call = ToolCall.objects.select_related("run").filter(pk=tool_call_id).first()
     if call is None:
         return False

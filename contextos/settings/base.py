@@ -268,6 +268,10 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": timedelta(seconds=1),
         "options": {"expires": 5},
     },
+    "forget-expired-keys": {
+        "task": "gateway.tasks.forget_keys",
+        "schedule": crontab(minute="41"),
+    },
     "clear-expired-sessions": {
         "task": "contextos.identity.tasks.clear_expired",
         "schedule": crontab(minute="17"),

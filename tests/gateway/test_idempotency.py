@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError
-from gateway.idempotency import KeyScope, fingerprint, new_salt, same_fingerprint, settle_key
+from gateway.idempotency import (
+    KeyScope,
+    fingerprint,
+    forget_expired_keys,
+    new_salt,
+    same_fingerprint,
+    settle_key,
+)
+from gateway.models import IdempotencyKey, ToolCall
+from tests.gateway.world import GatewayWorld
 
 SCOPE = KeyScope("tenant_one", "agent_1", "user_1", "payments.issue_refund")
 ARGS = st.dictionaries(
@@ -73,3 +84,20 @@ def _alike(one: dict[str, object], two: dict[str, object]) -> bool:
 def test_without_its_salt_a_fingerprint_tells_nothing() -> None:
     args = {"amount_inr": 4200}
     assert fingerprint(new_salt(), args) != fingerprint(new_salt(), args)
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("function_runner")
+def test_expired_keys_are_forgotten_but_never_while_their_call_is_open() -> None:
+    world = GatewayWorld(with_work=True)
+    run = world.open_run()
+    for key, capability, args in (
+        ("ik_done", "orders.lookup", {"order_id": "ord_0001"}),
+        ("ik_open", "notes.add", {"text": "x"}),
+    ):
+        body = {"run_id": run["run_id"], "capability_id": capability, "args": args}
+        world.post("/api/v1/tool-calls", {**body, "idempotency_key": key})
+    assert forget_expired_keys(utcnow()) == 0
+    assert forget_expired_keys(utcnow() + timedelta(days=30)) == 1
+    kept = IdempotencyKey.objects.get()
+    assert ToolCall.objects.get(pk=kept.tool_call_id).capability_id == "notes.add"

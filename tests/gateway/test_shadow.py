@@ -73,3 +73,23 @@ def test_a_permission_may_ask_for_the_shape_of_a_key_that_the_schema_does_not_kn
     assert code(idempotency_key="ik_abcd\n") == "args.constraint"
     assert code(idempotency_key="IK_abcd") == "args.constraint"
     assert code(idempotency_key="ik_abcd") is None
+
+
+@pytest.mark.proves("C3")
+def test_of_two_permissions_that_fit_the_wider_one_counts() -> None:
+    world = GatewayWorld(with_work=True)
+    narrow = documents.permission(
+        "adp_work", "add", permission_id="perm_read", approval_mode="read_only"
+    )
+    wide = documents.permission(
+        "adp_work", "add", permission_id="perm_write", approval_mode="local_write"
+    )
+    pack_walk(world.house).published(documents.pack_permitting(narrow, wide, pack_id="two_ways"))
+    run = world.open_run(context_pack_refs=["two_ways@1.0.0"])
+    body = {
+        "run_id": run["run_id"],
+        "capability_id": "notes.add",
+        "args": {"text": "x"},
+        "idempotency_key": "ik_1",
+    }
+    assert world.post("/api/v1/tool-calls", body).status_code == 202
