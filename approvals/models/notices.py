@@ -67,13 +67,16 @@ class Notice(models.Model):
     last_error = models.CharField(max_length=200, blank=True)
 
     class Meta:
+        ordering = ["-due_at", "mark"]
         default_permissions = ("view",)
+        permissions = [("resend_notice", "Can have a failed notice sent again")]
         indexes = [
+            models.Index(fields=["tenant", "-due_at"], name="notice_by_tenant"),
             models.Index(
                 fields=["due_at"],
                 condition=models.Q(sent_at__isnull=True, failed_at__isnull=True),
                 name="notice_due",
-            )
+            ),
         ]
 
     def __str__(self) -> str:

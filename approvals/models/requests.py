@@ -8,6 +8,14 @@ from django.db import models
 from approvals.states import REQUESTS, RequestState
 from contextos.identity.models import Tenant
 
+# Something happened that nobody has been told of yet.
+UNTOLD = (
+    ~models.Q(told_state=models.F("state"))
+    | models.Q(told_stage__lt=models.F("stage"))
+    | models.Q(told_escalation__lt=models.F("escalation"))
+    | models.Q(told_reminders__lt=models.F("reminders"))
+)
+
 
 class ApprovalRequest(models.Model):
     """One subject waiting for people, known only by kind, id and the digest of what will run."""
@@ -50,6 +58,11 @@ class ApprovalRequest(models.Model):
     reminds_at = models.DateTimeField(null=True)
     decided_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True, help_text="When its subject was told.")
+    # What people have been told of so far; approvals.notify moves these after the columns above.
+    told_state = models.CharField(max_length=16, blank=True, default="")
+    told_stage = models.PositiveSmallIntegerField(default=0)
+    told_escalation = models.PositiveSmallIntegerField(default=0)
+    told_reminders = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
         ordering = ["-approval_id"]
@@ -87,6 +100,7 @@ class ApprovalRequest(models.Model):
             models.Index(
                 fields=["tenant", "capability_id", "-decided_at"], name="approval_similar"
             ),
+            models.Index(fields=["created_at"], condition=UNTOLD, name="approval_untold"),
         ]
 
     def __str__(self) -> str:

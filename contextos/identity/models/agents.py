@@ -43,6 +43,13 @@ class Agent(models.Model):
         related_name="owned_agents",
         help_text="The person accountable for this agent; they can't approve its calls.",
     )
+    callback_url = models.CharField(
+        "callback address",
+        max_length=500,
+        blank=True,
+        help_text="Told when a call that had to wait has ended; empty means nobody is told.",
+    )
+    sealed_callback_secret = models.BinaryField(null=True, help_text="Signs the callbacks.")
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
