@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from contextos.core.canonical import digest
 from contextos.core.errors import coded_error
 from contextos.core.modes import ApprovalMode, lowest, parse_mode
 from contextos.core.tokens import VerifiedToken
+from contextos.fixed_query import FixedQuery
 from contextos.identity.models import Agent, IssuedToken, Membership
 from contextos.identity.models.tokens import TokenKind
 from contextos.identity.principals import Principal
@@ -21,17 +22,35 @@ _REVOKED = "revoked"
 _ISSUED = "issued"
 _LENT = "lent"  # by one person, to speak as another
 _PERSON = "user_"  # how the ids of people begin
+_AGENT_FACTS = (
+    "agent_id",
+    "tenant_id",
+    "name",
+    "role",
+    "max_mode",
+    "agent_urn",
+    "workload_identity",
+    "is_active",
+    "tenant__is_active",
+    "owner__user_id",
+)
+_AGENT_COLUMNS = (*_AGENT_FACTS, "token_state")
 
 
 def own_agent(token: VerifiedToken, tenant_id: str) -> Principal:
     """The agent of a token we issued, with the token's row checked in the same statement."""
-    state = _token_state(token.token_id, TokenKind.AGENT, subject="agent_id")
-    rows = Agent.objects.filter(agent_id=token.subject, tenant_id=tenant_id)
-    agent = rows.annotate(token_state=state).select_related("tenant", "owner").first()
-    if agent is None:
+    row = _OWN_AGENT.row(subject=token.subject, tenant_id=tenant_id, token_id=token.token_id)
+    if row is None:
         raise coded_error("auth.subject_inactive")
-    _require_issued(agent.token_state)
-    return _agent_principal(agent, token)
+    facts = dict(zip(_AGENT_COLUMNS, row, strict=True))
+    _require_issued(facts["token_state"])
+    return _agent_principal(facts, token)
+
+
+def _own_agent(*, subject: str, tenant_id: str, token_id: str) -> Any:
+    state = _token_state(token_id, TokenKind.AGENT, subject="agent_id")
+    rows = Agent.objects.filter(agent_id=subject, tenant_id=tenant_id)
+    return rows.annotate(token_state=state).order_by().values_list(*_AGENT_COLUMNS)
 
 
 def own_person(token: VerifiedToken, tenant_id: str) -> Principal:
@@ -49,8 +68,7 @@ def outside_agent(token: VerifiedToken, tenant_id: str) -> Principal | None:
     named = (
         Q(agent_id=token.subject) | Q(agent_urn=token.subject) | Q(workload_identity=token.subject)
     )
-    rows = Agent.objects.filter(named, tenant_id=tenant_id).select_related("tenant", "owner")
-    found = list(rows[:2])
+    found = list(Agent.objects.filter(named, tenant_id=tenant_id).values(*_AGENT_FACTS)[:2])
     # Two agents under one name would make the caller's identity a matter of chance.
     return _agent_principal(found[0], token) if len(found) == 1 else None
 
@@ -85,19 +103,19 @@ def _require_issued(state: str | None) -> None:
         raise coded_error("auth.revoked")
 
 
-def _agent_principal(agent: Agent, token: VerifiedToken) -> Principal:
-    if not (agent.is_active and agent.tenant.is_active):
+def _agent_principal(facts: Mapping[str, Any], token: VerifiedToken) -> Principal:
+    if not (facts["is_active"] and facts["tenant__is_active"]):
         raise coded_error("auth.subject_inactive")
     return Principal(
         kind="agent",
-        id=agent.agent_id,
-        display=agent.name,
-        tenant_id=agent.tenant_id,
-        roles=(agent.role,),
-        max_mode=lowest([ApprovalMode(agent.max_mode), _claimed_mode(token)]),
-        agent_urn=agent.agent_urn,
-        workload_identity=agent.workload_identity,
-        owner_id=agent.owner.user_id,
+        id=facts["agent_id"],
+        display=facts["name"],
+        tenant_id=facts["tenant_id"],
+        roles=(facts["role"],),
+        max_mode=lowest([ApprovalMode(facts["max_mode"]), _claimed_mode(token)]),
+        agent_urn=facts["agent_urn"],
+        workload_identity=facts["workload_identity"],
+        owner_id=facts["owner__user_id"],
         **_from_token(token),
     )
 
@@ -144,3 +162,6 @@ def _claimed_scopes(token: VerifiedToken) -> frozenset[str] | None:
     if not isinstance(claimed, list) or not all(isinstance(name, str) for name in claimed):
         raise coded_error("auth.claim_invalid", data={"claim": "scopes"})
     return frozenset(claimed)
+
+
+_OWN_AGENT = FixedQuery(_own_agent, "subject", "tenant_id", "token_id")

@@ -1,0 +1,38 @@
+"""Finds the caller's own run, with what a call has to know beside it, in one statement."""
+
+from __future__ import annotations
+
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
+
+from contextos.fixed_query import FixedQuery
+from gateway.identity import Caller
+from gateway.models import Run, ToolCall
+from gateway.states import CallState
+from registry.models import RegistryGeneration
+
+
+def run_of_caller(caller: Caller, run_id: str) -> Run | None:
+    """The run as this very caller opened it; anybody else's does not exist.
+
+    Also says `generation`, the registry's number that caches are filled at, and `has_failures`,
+    so that the loop guard costs the usual call nothing.
+    """
+    found = _OWN_RUN.models(
+        run_id=run_id,
+        tenant_id=caller.tenant_id,
+        agent_id=caller.agent.id,
+        user_id=caller.user_id,
+    )
+    return next(iter(found), None)
+
+
+def _own_run(*, run_id: str, tenant_id: str, agent_id: str, user_id: str) -> QuerySet[Run]:
+    generation = RegistryGeneration.objects.filter(tenant_id=OuterRef("tenant_id"))
+    failures = ToolCall.objects.filter(run=OuterRef("pk"), state=CallState.FAILED)
+    own = Run.objects.filter(
+        run_id=run_id, tenant_id=tenant_id, agent_id=agent_id, user_id=user_id
+    ).annotate(generation=Subquery(generation.values("number")[:1]), has_failures=Exists(failures))
+    return own.order_by()
+
+
+_OWN_RUN = FixedQuery(_own_run, "run_id", "tenant_id", "agent_id", "user_id")
