@@ -15,9 +15,9 @@ from contextos.core.modes import ApprovalMode, exceeds, parse_mode
 from gateway.connectors import connector_for
 from gateway.context import CallContext
 from gateway.idempotency import MEMBER, settle_key
-from gateway.models import Evidence, Run, ToolCall
+from gateway.models import Evidence
+from gateway.run_lookup import run_of_caller
 from gateway.shadowing import ShadowDifference, shadow_differences
-from gateway.states import CallState
 from registry.compiled import RunTerms, compiled_for
 from registry.packs import Permission
 from registry.policy import PolicyInputs, evaluate, time_facts, unmet_obligations
