@@ -35,15 +35,31 @@ def unknown_count(request: HttpRequest) -> str:
 def unknown_outcomes(request: HttpRequest) -> Panel | None:
     """Calls that a person has to settle, for those who may."""
     tenant = acting_tenant(request)
-    if tenant is None or SETTLERS.isdisjoint(roles_of(request.user, str(tenant.pk))):
+    if tenant is None or not _settles(request, str(tenant.pk)):
         return None
-    rows = _unknown(str(tenant.pk)).order_by("created_at")
+    return _unknown_panel(str(tenant.pk))
+
+
+def unknown_to_others(request: HttpRequest) -> Panel | None:
+    """The same as a failure, for those who can only watch."""
+    tenant = acting_tenant(request)
+    if tenant is None or not may(request, "view", ToolCall) or _settles(request, str(tenant.pk)):
+        return None
+    return _unknown_panel(str(tenant.pk))
+
+
+def _settles(request: HttpRequest, tenant_id: str) -> bool:
+    return not SETTLERS.isdisjoint(roles_of(request.user, tenant_id))
+
+
+def _unknown_panel(tenant_id: str) -> Panel:
+    rows = _unknown(tenant_id).order_by("created_at")
     return Panel(
         "Outcomes to reconcile",
         [
             Row(
                 text=single_line(call.capability_id, limit=120),
-                detail=f"{call.attempts} attempts, {relative(call.created_at)}",
+                detail=f"attempts: {call.attempts}, {relative(call.created_at)}",
                 url=reverse("admin:gateway_reconcile_call", args=[call.pk]),
                 label="unknown",
                 tone="danger",
@@ -84,7 +100,7 @@ def dead_letters(request: HttpRequest) -> Panel | None:
 def first_run(request: HttpRequest) -> Panel | None:
     """The getting-started step of the gateway."""
     tenant = acting_tenant(request)
-    if tenant is None or SETTLERS.isdisjoint(roles_of(request.user, str(tenant.pk))):
+    if tenant is None or not _settles(request, str(tenant.pk)):
         return None
     return Panel(
         "",
@@ -105,5 +121,6 @@ def _unknown(tenant_id: str) -> QuerySet[ToolCall]:
 
 
 register_panel(key="gateway.unknown", column="waiting", build=unknown_outcomes, order=10)
+register_panel(key="gateway.watched", column="failing", build=unknown_to_others, order=12)
 register_panel(key="gateway.dead", column="failing", build=dead_letters, order=15)
 register_panel(key="gateway.start", column="start", build=first_run, order=40)

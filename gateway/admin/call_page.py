@@ -22,13 +22,14 @@ from gateway.admin.call_timeline import AttemptSeen, moments_of
 from gateway.admin.labels import age, money, state_badge, waiting_words, write_badge
 from gateway.admin.links import bundle_link, link_to, pack_link, refusal_url, run_url, version_link
 from gateway.admin.people import person_name
-from gateway.admin.values import pretty, shown_value, stored_value
+from gateway.admin.values import ShownValue, pretty, shown_value, stored_value
 from gateway.explaining import Ref
 from gateway.models import Evidence, ToolCall
 from gateway.states import CALLS, CallState
 from registry.resolution import ResolvedCapability, capability_of_version
 
 MOST_EVIDENCE = 50
+HIDDEN = "(hidden)"
 
 
 def call_context(request: HttpRequest, call: ToolCall) -> dict[str, Any]:
@@ -98,38 +99,43 @@ def _buttons(request: HttpRequest, call: ToolCall, rows: list[dict[str, Any]]) -
 
 # --- envelopes -----------------------------------------------------------------------------------
 def _envelopes(call: ToolCall, *, sees_values: bool) -> dict[str, Any]:
-    envelope = {**_read(call.envelope), "args": "shown above" if sees_values else "hidden"}
+    args, output = _values(call) if sees_values else (None, None)
+    envelope = {**_read(call.envelope), "args": args.safe if args else HIDDEN}
     result = _read(call.result) if call.result else None
-    shown: dict[str, Any] = {
+    if result is not None and call.output_payload:
+        result["output"] = output.safe if output else HIDDEN
+    return {
+        "args": args,
+        "output": output,
         "call_envelope": shown_value(envelope),
-        "result_envelope": shown_value(_told(result, sees_values)) if result else None,
-        "task": shown_value({k: v for k, v in (call.task or {}).items() if k != "handle"}).text
-        if call.task
-        else "",
-    }
-    if not sees_values:
-        return shown
-    capability = pinned_capability(call)
-    return shown | {
-        "args": stored_value(
-            tenant_id=call.tenant_id,
-            payload_id=call.args_payload,
-            schema=capability.input_schema if capability else None,
-        ),
-        "output": stored_value(
-            tenant_id=call.tenant_id,
-            payload_id=call.output_payload,
-            schema=capability.output_schema if capability else None,
-        )
-        if call.output_payload
-        else None,
+        "result_envelope": shown_value(result) if result else None,
+        "task": _task(call),
     }
 
 
-def _told(result: dict[str, Any], sees_values: bool) -> dict[str, Any]:
-    if "output" not in result or result.get("status") != "ok":
-        return result
-    return {**result, "output": "shown above" if sees_values else "hidden"}
+def _values(call: ToolCall) -> tuple[ShownValue, ShownValue | None]:
+    """Arguments and output, with what their schemas call secret masked."""
+    declared = pinned_capability(call)
+    args = stored_value(
+        tenant_id=call.tenant_id,
+        payload_id=call.args_payload,
+        schema=declared.input_schema if declared else None,
+    )
+    if not call.output_payload:
+        return args, None
+    output = stored_value(
+        tenant_id=call.tenant_id,
+        payload_id=call.output_payload,
+        schema=declared.output_schema if declared else None,
+    )
+    return args, output
+
+
+def _task(call: ToolCall) -> str:
+    """Without the upstream's handle, which is the adapter's own business."""
+    if not call.task:
+        return ""
+    return shown_value({k: v for k, v in call.task.items() if k != "handle"}).text
 
 
 def _read(text: str) -> dict[str, Any]:
@@ -165,7 +171,7 @@ def _decision(request: HttpRequest, call: ToolCall, rows: list[dict[str, Any]]) 
     pack = str(lineage.get("pack_ref") or "")
     return {
         "policy": policy,
-        "policy_reason": reveal_invisible(str(policy.get("reason") or "")),
+        **_reason(str(policy.get("reason") or "")),
         "rules": [
             link_to(request, call.tenant_id, Ref("rule", rule), bundles=bundles)
             for rule in map(str, policy.get("matched_rule_ids") or ())
@@ -178,6 +184,15 @@ def _decision(request: HttpRequest, call: ToolCall, rows: list[dict[str, Any]]) 
         "trace_id": str(last.get("trace_id") or ""),
         "plan": last.get("plan"),
         "named_evidence": [reveal_invisible(str(ref)) for ref in last.get("evidence_refs") or ()],
+    }
+
+
+def _reason(text: str) -> dict[str, str]:
+    """The sentence, and the code at its head."""
+    code, _, sentence = text.partition(": ")
+    return {
+        "policy_code": reveal_invisible(code if sentence else ""),
+        "policy_reason": reveal_invisible(sentence or text),
     }
 
 

@@ -103,10 +103,10 @@ def _of_attempt(seen: AttemptSeen) -> Moment:
 
 def _now(call: ToolCall) -> Moment:
     said = waiting_words(call)
-    words = [f"Waits: {said}."] if said else []
+    words = [f"{'Waits ' if said.startswith('for') else 'Now '}{said}."] if said else []
     if call.cancel_reason:
         words.append("Cancelling was asked for; the worker passes it on at the next step.")
-    if call.worker:
+    if call.worker and call.lease_until:
         words.append(f"Held by {reveal_invisible(call.worker)}.")
     moment = call.due_at or call.lease_until or call.created_at
     return Moment(moment, state_badge(call.state), words)

@@ -32,7 +32,15 @@ from gateway.admin.filters import (
     StateFilter,
 )
 from gateway.admin.frame import frame
-from gateway.admin.labels import age, on_behalf, state_badge, waits, write_badge
+from gateway.admin.labels import (
+    age,
+    named_cell,
+    on_behalf,
+    stacked,
+    state_badge,
+    waiting_words,
+    write_badge,
+)
 from gateway.admin.people import with_person
 from gateway.models import Run, ToolCall
 
@@ -54,11 +62,8 @@ class ToolCallAdmin(ReadOnlyAdmin, TenantScopedAdmin):
         "state_label",
         "risk",
         "who",
-        "adapter",
         "tries",
-        "waiting",
         "created",
-        "error",
     ]
     list_filter = [
         StateFilter,
@@ -113,54 +118,37 @@ class ToolCallAdmin(ReadOnlyAdmin, TenantScopedAdmin):
 
     @display(description="Call")
     def what(self, call: ToolCall) -> SafeString:
-        """The capability, and the id below it."""
-        return format_html(
-            '<span class="gw-name">{}</span><span class="gw-id">{}</span>',
-            reveal_invisible(call.capability_id),
-            call.tool_call_id,
-        )
+        """The capability, whose it is, and the id."""
+        adapter = reveal_invisible(f"{call.adapter_id}@{call.adapter_version}")
+        return named_cell(reveal_invisible(call.capability_id), adapter, call.tool_call_id)
 
     @display(description="State")
     def state_label(self, call: ToolCall) -> SafeString:
-        """Where it stands."""
-        return state_badge(call.state)
+        """Where it stands, what it waits for, the code it ended with."""
+        dead = "dead letter" if call.dead_letter else ""
+        error = reveal_invisible(call.error_code)
+        return stacked(state_badge(call.state), waiting_words(call), error, dead)
 
     @display(description="Mode")
     def risk(self, call: ToolCall) -> SafeString:
         """How far it may go, and whether it can change something."""
-        return format_html("{} {}", mode_badge(call.mode_effective), write_badge(call))
+        return stacked(format_html("{} {}", mode_badge(call.mode_effective), write_badge(call)))
 
     @display(description="Agent")
     def who(self, call: Any) -> SafeString:
         """The agent on behalf of a person."""
         return on_behalf(call.agent_id, call.user_name or call.user_id)
 
-    @display(description="Adapter")
-    def adapter(self, call: ToolCall) -> str:
-        """Which version of it."""
-        return reveal_invisible(f"{call.adapter_id}@{call.adapter_version}")
-
     @display(description="Attempts")
     def tries(self, call: ToolCall) -> int:
         """How often it was tried."""
         return call.attempts
 
-    @display(description="Waits")
-    def waiting(self, call: ToolCall) -> SafeString:
-        """For what, and until when."""
-        return waits(call)
-
     @display(description="Created")
     def created(self, call: ToolCall) -> SafeString:
         """When, and how long it took."""
         taken = "took" if call.finished_at else "going on for"
-        said = age(call.created_at, call.finished_at)
-        return format_html('{}<span class="gw-id">{} {}</span>', when(call.created_at), taken, said)
-
-    @display(description="Error")
-    def error(self, call: ToolCall) -> str:
-        """The code it ended with."""
-        return reveal_invisible(call.error_code)
+        return stacked(when(call.created_at), f"{taken} {age(call.created_at, call.finished_at)}")
 
     # --- one call -----------------------------------------------------------------------------
     def get_urls(self) -> list[URLPattern]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from contextos.adminkit.display import Tone, badge, relative
@@ -51,26 +51,37 @@ def status_badge(status: str) -> SafeString:
 
 
 def write_badge(call: ToolCall) -> SafeString:
-    """Whether the call can change something."""
-    return badge("write", "warning") if call.is_write else badge("read")
+    """Says so when the call can change something."""
+    return badge("write", "warning") if call.is_write else SafeString("")
 
 
 def on_behalf(agent_id: str, user: str) -> SafeString:
     """The agent, and the person it acted for."""
     agent = reveal_invisible(agent_id)
     if not user:
-        return format_html("{}", agent)
-    return format_html('{} <span class="gw-quiet">for</span> {}', agent, reveal_invisible(user))
+        return format_html('<span class="gw-cell">{}</span>', agent)
+    return format_html(
+        '<span class="gw-cell">{} <span class="gw-quiet">for</span> {}</span>',
+        agent,
+        reveal_invisible(user),
+    )
 
 
-def waits(call: ToolCall) -> SafeString:
-    """What the call waits for, and since or until when; nothing once it has ended."""
-    said = waiting_words(call)
-    return format_html('<span class="gw-wait">{}</span>', said) if said else SafeString("")
+def named_cell(name: str, *below: str) -> SafeString:
+    """A name with smaller lines below it."""
+    lines = format_html_join("", '<span class="gw-id">{}</span>', ((line,) for line in below))
+    return format_html('<span class="gw-cell gw-cell--name"><b>{}</b>{}</span>', name, lines)
+
+
+def stacked(first: SafeString | str, *below: str) -> SafeString:
+    """Something with smaller lines below it; empty lines are left out."""
+    lines = ((line,) for line in below if line)
+    shown = format_html_join("", '<span class="gw-id">{}</span>', lines)
+    return format_html('<span class="gw-cell">{}{}</span>', first, shown)
 
 
 def waiting_words(call: ToolCall) -> str:
-    """The same as plain words."""
+    """What the call waits for, and since or until when; nothing once it has ended."""
     if call.state == CallState.QUEUED:
         return _queued(call)
     if call.state == CallState.EXECUTING:

@@ -196,7 +196,7 @@ def _known(request: HttpRequest, call: ToolCall) -> dict[str, Any]:
     return {
         "mode": mode_badge(call.mode_effective),
         "who": on_behalf(call.agent_id, person_name(call.user_id)),
-        "age": age(call.created_at),
+        "may_run_again": _may_run_again(call),
         "error": _error_words(error),
         "key": single_line(_key_of(call)),
         "adapter": reveal_invisible(f"{call.adapter_id}@{call.adapter_version}"),

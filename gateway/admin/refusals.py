@@ -24,7 +24,7 @@ from gateway.admin.frame import frame
 from gateway.admin.keyset import PER_PAGE, next_address
 from gateway.admin.labels import on_behalf, status_badge
 from gateway.admin.links import call_url, link_to, refusal_url
-from gateway.admin.people import person_name
+from gateway.admin.people import person_name, with_person
 from gateway.admin.surroundings import today_for
 from gateway.admin.values import ShownValue, pretty, shown_value
 from gateway.explaining import Explanation, Ref, Refused, Step, explain, explained_codes
@@ -117,7 +117,7 @@ def _heads(tenant_id: str, wanted: _Wanted) -> QuerySet[DecisionRow]:
     rows = rows.filter(**{name: value for name, value in columns.items() if value})
     if wanted.after:
         rows = rows.filter(pk__lt=wanted.after)
-    return rows.order_by("-record_id")
+    return with_person(rows.order_by("-record_id"))
 
 
 def _with_texts(
@@ -153,14 +153,14 @@ def _record(text: str) -> dict[str, Any]:
         return {}
 
 
-def _row(head: DecisionRow, record: Mapping[str, Any]) -> dict[str, Any]:
+def _row(head: Any, record: Mapping[str, Any]) -> dict[str, Any]:
     error = record.get("error") or {}
     return {
         "url": refusal_url(head.decision_id),
         "id": head.decision_id,
         "at": head.created_at,
         "capability": single_line(head.capability_id, limit=120),
-        "who": on_behalf(head.agent_id, head.user_id),
+        "who": on_behalf(head.agent_id, head.user_name or head.user_id),
         "intent": single_line(head.intent, limit=80),
         "code": single_line(str(error.get("code") or "not recorded"), limit=80),
         "message": single_line(str(error.get("message") or ""), limit=160),

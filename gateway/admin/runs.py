@@ -19,10 +19,10 @@ from contextos.adminkit.base import ReadOnlyAdmin, TenantScopedAdmin
 from contextos.adminkit.display import badge, mode_badge, when
 from contextos.adminkit.paginator import BoundedPaginator
 from contextos.core.text import reveal_invisible, single_line
-from gateway.admin.budget import bars_of
+from gateway.admin.budget import Bar, bars_of
 from gateway.admin.filters import AgentFilter, BudgetFilter, CreatedFilter, EnvironmentFilter
 from gateway.admin.frame import frame
-from gateway.admin.labels import length, on_behalf
+from gateway.admin.labels import length, named_cell, on_behalf, stacked
 from gateway.admin.people import with_person
 from gateway.admin.run_page import run_context
 from gateway.models import Run
@@ -36,7 +36,7 @@ class RunAdmin(ReadOnlyAdmin, TenantScopedAdmin):
         css = {"all": ["contextos/gateway.css"]}
 
     paginator = BoundedPaginator
-    list_display = ["what", "who", "mode", "where", "calls_used", "money_used", "left", "created"]
+    list_display = ["what", "who", "mode", "used", "left", "created"]
     list_filter = [BudgetFilter, AgentFilter, EnvironmentFilter, CreatedFilter]
     search_fields = ["=run_id", "=trace_id", "=intent"]
     search_help_text = "The exact id of a run or a trace, or the exact intent."
@@ -59,11 +59,7 @@ class RunAdmin(ReadOnlyAdmin, TenantScopedAdmin):
     @display(description="Run")
     def what(self, run: Run) -> SafeString:
         """What for, and the id below it."""
-        return format_html(
-            '<span class="gw-name">{}</span><span class="gw-id">{}</span>',
-            single_line(run.intent, limit=120),
-            run.run_id,
-        )
+        return named_cell(single_line(run.intent, limit=120), run.run_id)
 
     @display(description="Agent")
     def who(self, run: Any) -> SafeString:
@@ -72,23 +68,14 @@ class RunAdmin(ReadOnlyAdmin, TenantScopedAdmin):
 
     @display(description="Safety mode")
     def mode(self, run: Run) -> SafeString:
-        """The highest mode it may reach."""
-        return mode_badge(run.safety_mode)
+        """The highest mode it may reach, and where."""
+        return stacked(mode_badge(run.safety_mode), run.environment)
 
-    @display(description="Environment")
-    def where(self, run: Run) -> str:
-        """Where it acts."""
-        return run.environment
-
-    @display(description="Calls")
-    def calls_used(self, run: Run) -> SafeString:
-        """Of how many."""
-        return _use(bars_of(run, timezone.now())[0])
-
-    @display(description="Cost")
-    def money_used(self, run: Run) -> SafeString:
-        """Spent and reserved, of how much."""
-        return _use(bars_of(run, timezone.now())[1])
+    @display(description="Used")
+    def used(self, run: Run) -> SafeString:
+        """Calls, and money spent or reserved, of how much."""
+        calls, cost = bars_of(run, timezone.now())[:2]
+        return format_html('<span class="gw-cell">{}{}</span>', _use(calls), _use(cost))
 
     @display(description="Left")
     def left(self, run: Run) -> SafeString:
@@ -126,7 +113,7 @@ class RunAdmin(ReadOnlyAdmin, TenantScopedAdmin):
         return TemplateResponse(request, "gateway/run.html", context)
 
 
-def _use(bar: Any) -> SafeString:
+def _use(bar: Bar) -> SafeString:
     return format_html(
-        '<span class="gw-use gw-use--{}">{}</span>', bar.tone, bar.said.replace(" used", "")
+        '<span class="gw-use gw-use--{}">{}: {}</span>', bar.tone, bar.title, bar.said
     )

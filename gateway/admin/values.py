@@ -25,13 +25,14 @@ class ShownValue:
     text: str = ""
     masked: int = 0
     fault: str = ""
+    safe: Any = None  # the value itself, masked
 
 
 def shown_value(value: Any, schema: Any = None) -> ShownValue:
     """Secrets masked: by the schema's word, by their name, and by their look."""
     rules = RedactionRules(pointers=tuple(secret_pointers(schema)))
     safe = redact(value, rules)
-    return ShownValue(pretty(safe.value), len(safe.removed))
+    return ShownValue(pretty(safe.value), len(safe.removed), safe=safe.value)
 
 
 def stored_value(*, tenant_id: str, payload_id: str, schema: Any = None) -> ShownValue:

@@ -1,6 +1,15 @@
 """Why a call was refused, and what would allow it: one function per family of codes (pure)."""
 
-from gateway.explaining import arguments, door, limits, outcomes, policies, resolving, working
+from gateway.explaining import (
+    approving,
+    arguments,
+    door,
+    limits,
+    outcomes,
+    policies,
+    resolving,
+    working,
+)
 from gateway.explaining.table import explain, explained_codes
 from gateway.explaining.types import (
     Explanation,
@@ -22,6 +31,7 @@ __all__ = [
     "Step",
     "Today",
     "Way",
+    "approving",
     "arguments",
     "door",
     "explain",
