@@ -36,6 +36,7 @@ def delegate(
 ) -> Delegation:
     """Let somebody else vote in the giver's name for a while."""
     require_authority(actor, tenant_id)
+    _require_giver(actor, giver, stand_in)
     _require_sound(tenant_id, giver, stand_in, starts_at, ends_at, reason)
     _refuse_chain(tenant_id, giver, stand_in, starts_at, ends_at)
     made = Delegation.objects.create(
@@ -61,6 +62,14 @@ def revoke(*, delegation_id: str, tenant_id: str, actor: Actor) -> Delegation:
     if rows.filter(revoked_at__isnull=True).update(revoked_at=utcnow()):
         _record(rows.get(), "revoked", actor)
     return rows.get()
+
+
+def _require_giver(actor: Actor, giver: User, stand_in: User) -> None:
+    """Whoever enters it for somebody else, as admins do, gains no vote by it."""
+    if actor.kind == "user" and actor.id != giver.user_id and actor.id == stand_in.user_id:
+        raise coded_error(
+            "delegation.invalid", message="Nobody makes themselves a stand-in for somebody else."
+        )
 
 
 def _require_sound(

@@ -10,7 +10,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from guardian.shortcuts import assign_perm, get_groups_with_perms, remove_perm
 
-from approvals.gates import examine, read_terms
+from approvals.gate_examination import examine
+from approvals.gates import read_terms
 from approvals.models import ApproverGroup, Gate, GateReview, GateVersion
 from approvals.roles import REVIEWERS
 from approvals.selectors import VOTE, group_sizes
@@ -77,6 +78,29 @@ def approve(
         accepted_warnings=accepted_warnings,
         digest=digest,
     )
+
+
+def reject(
+    *, version_id: str, reviewer: User, actor: Actor, reason: str, digest: str | None = None
+) -> GateVersion:
+    """A second person's no ends the review."""
+    return review.reject(
+        GATES, version_id=version_id, reviewer=reviewer, actor=actor, reason=reason, digest=digest
+    )
+
+
+def request_changes(
+    *, version_id: str, reviewer: User, actor: Actor, reason: str, digest: str | None = None
+) -> GateVersion:
+    """Ask for a new version, saying what has to change."""
+    return review.request_changes(
+        GATES, version_id=version_id, reviewer=reviewer, actor=actor, reason=reason, digest=digest
+    )
+
+
+def comment(*, version_id: str, reviewer: User, actor: Actor, text: str) -> GateVersion:
+    """Add to the thread of a version."""
+    return review.comment(GATES, version_id=version_id, reviewer=reviewer, actor=actor, text=text)
 
 
 def publish(*, version_id: str, actor: Actor, rollout_notes: str = "") -> GateVersion:

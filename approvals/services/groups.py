@@ -39,6 +39,8 @@ def create_group(*, tenant_id: str, name: str, title: str, actor: Actor) -> Appr
 def add_person(*, group: ApproverGroup, user: User, actor: Actor) -> None:
     """Let a person vote where the group may; they still need the role in the tenant."""
     require_authority(actor, group.tenant_id)
+    if actor.kind == "user" and actor.id == user.user_id:
+        raise coded_error("approver_group.invalid", message="Nobody puts themselves into a group.")
     if not user.memberships.current().filter(tenant_id=group.tenant_id).exists():
         raise coded_error("approver_group.invalid", message=f"{user} is no member of this tenant.")
     group.group.user_set.add(user)
@@ -49,8 +51,9 @@ def add_person(*, group: ApproverGroup, user: User, actor: Actor) -> None:
 def remove_person(*, group: ApproverGroup, user: User, actor: Actor) -> None:
     """Take a person out; from the next vote on."""
     require_authority(actor, group.tenant_id)
-    group.group.user_set.remove(user)
-    _record(group, "left", actor, {"user_id": user.user_id})
+    if group.group.user_set.filter(pk=user.pk).exists():
+        group.group.user_set.remove(user)
+        _record(group, "left", actor, {"user_id": user.user_id})
 
 
 def _record(group: ApproverGroup, word: str, actor: Actor, data: dict[str, str]) -> None:

@@ -7,8 +7,22 @@ from collections.abc import Iterator
 import pytest
 from django.test import override_settings
 
+from contextos.identity.models import Tenant
 from gateway.connectors.function.connector import runner_pool
+from tests.factories import make_tenant
 from tests.gateway.order_functions import LEDGER
+
+
+@pytest.fixture
+def acme(db: None) -> Tenant:
+    """A tenant."""
+    return make_tenant("tenant_acme")
+
+
+@pytest.fixture
+def globex(db: None) -> Tenant:
+    """Another tenant."""
+    return make_tenant("tenant_globex")
 
 
 @pytest.fixture(scope="module")

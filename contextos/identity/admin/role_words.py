@@ -19,9 +19,10 @@ class RolesInWords(ModelAdmin):
     def formfield_for_foreignkey(
         self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> forms.ModelChoiceField[Any] | None:
-        """The choice of a role says what the role is called."""
+        """The seven roles, by what they are called; other groups are no roles."""
         field = super().formfield_for_foreignkey(db_field, request, **kwargs)
-        if field is not None and db_field.name == "role":
+        if field is not None and db_field.name == "role" and field.queryset is not None:
+            field.queryset = field.queryset.filter(name__in=ROLES)
             field.label_from_instance = lambda role: in_words(role.name)  # type: ignore[assignment, method-assign]
         return field
 

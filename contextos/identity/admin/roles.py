@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.contrib.auth.models import Group
+from django.db.models import QuerySet
+from django.http import HttpRequest
 
 from contextos.adminkit.actions import display
 from contextos.adminkit.base import ReadOnlyAdmin
@@ -28,6 +30,11 @@ class RoleAdmin(ReadOnlyAdmin):
     empty_title = "No roles yet"
     empty_text = "Run `manage.py migrate`; it writes the seven roles."
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Group]:
+        """The seven: other groups, such as those that keep a gate, belong to one tenant each."""
+        rows: QuerySet[Group] = super().get_queryset(request)
+        return rows.filter(name__in=ROLES)
+
     def name_of(self, role: Group) -> str:
         """What the page of one role is called."""
         return in_words(role.name)
@@ -45,7 +52,7 @@ class RoleAdmin(ReadOnlyAdmin):
     @display(description="What it is for")
     def purpose(self, role: Group) -> str:
         """One sentence."""
-        return ROLES.get(role.name, "A group that is not one of the seven roles.")
+        return ROLES[role.name]
 
     @display(description="Permissions")
     def permission_names(self, role: Group) -> str:
