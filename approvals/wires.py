@@ -24,5 +24,8 @@ def _waker() -> SubjectWaker:
 
 
 def wake_subject(approval_id: str) -> None:
-    """Tell the subject's owner, once this transaction has been committed."""
-    transaction.on_commit(lambda: _waker()(approval_id))
+    """Tell the subject's owner, once this transaction has been committed.
+
+    Robust: what was decided stands and is answered as decided, also when the waker fails.
+    """
+    transaction.on_commit(lambda: _waker()(approval_id), robust=True)

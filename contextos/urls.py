@@ -26,6 +26,7 @@ urlpatterns = [
     path("metrics", metrics_view, name="metrics"),
     path("api/v1/", include("registry.api.urls")),
     path("api/v1/", include("gateway.api.urls")),
+    path("api/v1/", include("approvals.api.urls")),
     path("schemas/", schema_index_view, name="schema-index"),
     path("schemas/<str:name>", schema_file_view, name="schema-file"),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),

@@ -20,6 +20,7 @@ from approvals.selectors import OpenGate
 from contextos.core.canonical import canonicalise, digest
 from contextos.core.envelopes import PrincipalRef
 from contextos.core.modes import ApprovalMode
+from contextos.core.secret_schemas import secret_pointers
 from contextos.identity.models import Agent
 from gateway.context import CallContext
 from registry.authorship import authors_of_bundles, authors_of_version
@@ -137,6 +138,7 @@ def _view(
         "evidence_refs": list(context.request.evidence_refs),
         "reversible": _reversible(capability),
         "labels": _labels(capability),
+        "secrets": list(secret_pointers(capability.input_schema)),
     }
 
 

@@ -89,7 +89,12 @@ def consumption(request: ApprovalRequest, *, name: str = "approval") -> Update:
         name=name,
         table=ApprovalRequest._meta.db_table,
         values={"state": RequestState.CONSUMED.value, "closed_at": utcnow()},
-        where={"approval_id": request.pk, "state": RequestState.APPROVED.value},
+        # Of this very decision: votes may have been withdrawn and given again meanwhile.
+        where={
+            "approval_id": request.pk,
+            "state": RequestState.APPROVED.value,
+            "decided_at": request.decided_at,
+        },
     )
 
 

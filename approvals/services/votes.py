@@ -16,9 +16,10 @@ from approvals.wires import wake_subject
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.ids import new_id
+from contextos.core.text import has_invisible
 from contextos.identity.actors import person
 from contextos.identity.models import User
-from contextos.identity.second_factor import verify_code
+from contextos.identity.second_factor import seconds_to_wait, verify_code
 
 APPROVE, REJECT = "approve", "reject"
 MAX_REASON = 2000
@@ -48,7 +49,8 @@ def cast_vote(*, tenant_id: str, approval_id: str, approver: User, ballot: Ballo
             _record_attempt(tenant_id, approval_id, approver, ballot, refused)
         raise
     if vote is None:
-        raise coded_error("otp.invalid")
+        wait = seconds_to_wait(user=approver)
+        raise coded_error("otp.invalid", retry_after_ms=wait * 1000 or None)
     return vote
 
 
@@ -87,8 +89,9 @@ def withdraw_vote(*, tenant_id: str, approval_id: str, approver: User) -> Approv
     mine = Vote.objects.filter(request=request, approver=approver, withdrawn_at__isnull=True)
     if not mine.update(withdrawn_at=utcnow()):
         raise coded_error("approval.nothing_to_withdraw")
-    stage = _standing(request, read_terms(request.terms))[0]
-    if request.state == RequestState.APPROVED:
+    terms = read_terms(request.terms)
+    stage = _standing(request, terms)[0]
+    if request.state == RequestState.APPROVED and stage < len(terms.stages):
         move(request, RequestState.PENDING, stage=stage, decided_at=None)
     else:
         ApprovalRequest.objects.filter(pk=request.pk).update(stage=stage)
@@ -119,7 +122,9 @@ def _require_pending(request: ApprovalRequest, now: datetime) -> None:
 
 def _required_reason(request: ApprovalRequest, ballot: Ballot) -> str:
     reason = " ".join(ballot.reason.split())[:MAX_REASON]
-    if not reason and (ballot.verdict == REJECT or request.effective_mode == "destructive"):
+    # Punctuation, or letters that print as nothing, say nothing either.
+    empty = not any(each.isalnum() and not has_invisible(each) for each in reason)
+    if empty and (ballot.verdict == REJECT or request.effective_mode == "destructive"):
         raise coded_error("approval.reason_missing")
     return reason
 

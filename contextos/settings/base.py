@@ -243,6 +243,10 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    "ENUM_NAME_OVERRIDES": {
+        "ApprovalStateEnum": "approvals.states.RequestState",
+        "VersionStateEnum": "contextos.review.states.VersionState",
+    },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "contextos.restkit.openapi.add_problem_details",
@@ -259,8 +263,12 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TIMEZONE = "UTC"
 # The sweep has a queue of its own: a thousand waiting calls must not keep it from the lost ones.
-CELERY_TASK_QUEUES = (Queue("celery"), Queue("sweep"))
-CELERY_TASK_ROUTES = {"gateway.tasks.sweep": {"queue": "sweep"}}
+CELERY_TASK_QUEUES = (Queue("celery"), Queue("sweep"), Queue("notices"))
+CELERY_TASK_ROUTES = {
+    "gateway.tasks.sweep": {"queue": "sweep"},
+    "approvals.tasks.send_notices": {"queue": "notices"},
+    "gateway.tasks.send_callbacks": {"queue": "notices"},
+}
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 5}
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "sweep-calls": {
@@ -272,11 +280,34 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "task": "gateway.tasks.forget_keys",
         "schedule": crontab(minute="41"),
     },
+    "send-notices": {
+        "task": "approvals.tasks.send_notices",
+        "schedule": timedelta(seconds=2),
+        "options": {"expires": 10},
+    },
+    "send-callbacks": {
+        "task": "gateway.tasks.send_callbacks",
+        "schedule": timedelta(seconds=2),
+        "options": {"expires": 10},
+    },
     "clear-expired-sessions": {
         "task": "contextos.identity.tasks.clear_expired",
         "schedule": crontab(minute="17"),
     },
 }
+
+# --- e-mail ----------------------------------------------------------------------------------
+EMAIL_HOST = ENV.optional("CONTEXTOS_EMAIL_HOST") or ""
+EMAIL_PORT = ENV.number("CONTEXTOS_EMAIL_PORT")
+EMAIL_HOST_USER = ENV.optional("CONTEXTOS_EMAIL_USER") or ""
+EMAIL_HOST_PASSWORD = ENV.optional("CONTEXTOS_EMAIL_PASSWORD") or ""
+EMAIL_USE_TLS = ENV.text("CONTEXTOS_EMAIL_SECURITY") == "starttls"
+EMAIL_USE_SSL = ENV.text("CONTEXTOS_EMAIL_SECURITY") == "tls"
+EMAIL_TIMEOUT = 10
+EMAIL_FILE_PATH = DATA_DIR / "mail"
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = ENV.text("CONTEXTOS_EMAIL_FROM")
+# None where no server is set: notices then fail with that reason instead of vanishing.
+EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend" if EMAIL_HOST else ""
 
 # --- logging ---------------------------------------------------------------------------------
 LOG_LEVEL = ENV.text("CONTEXTOS_LOG_LEVEL")

@@ -1,0 +1,1 @@
+"""REST of approvals, below /api/v1/."""
