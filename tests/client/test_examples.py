@@ -14,7 +14,8 @@ import pytest
 from tests.architecture.source import ROOT
 from tests.demo.running import Demo, start_demo
 
-SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem != "ready")
+SHARED = ("ready", "approver")
+SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem not in SHARED)
 GUIDE = ROOT / "docs" / "guides" / "agent-developer"
 
 
