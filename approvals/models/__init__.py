@@ -3,6 +3,7 @@
 from approvals.models.gates import ApproverGroup, Gate, GateReview, GateVersion
 from approvals.models.notices import Notice, NoticePreference, Webhook
 from approvals.models.requests import ApprovalRequest, Remark, Vote
+from approvals.models.saved_views import SavedView
 from approvals.models.stand_ins import Delegation
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Notice",
     "NoticePreference",
     "Remark",
+    "SavedView",
     "Vote",
     "Webhook",
 ]
