@@ -24,8 +24,8 @@ _CONSEQUENCES = {
     CallState.PAUSED: "Nobody is asked for approval any more, and nothing is called.",
     CallState.QUEUED: "No worker takes it up; nothing is called.",
     CallState.EXECUTING: (
-        "An attempt is under way. It is not torn apart: the call is cancelled only if its end "
-        "shows that nothing happened."
+        "An attempt is under way. It is stopped if its manifest says that it may be; "
+        "a write that may have happened by then waits for a person under Reconcile."
     ),
     CallState.WORKING: "The adapter is asked to stop; what it has done so far stays done.",
     CallState.INPUT_REQUIRED: "The adapter is asked to stop; what it has done so far stays done.",

@@ -83,34 +83,28 @@ def stacked(first: SafeString | str, *below: str) -> SafeString:
 def waiting_words(call: ToolCall) -> str:
     """What the call waits for, and since or until when; nothing once it has ended."""
     if call.state == CallState.QUEUED:
-        return _queued(call)
+        return f"queued, due {_when(call.due_at)}" if call.due_at else "queued"
     if call.state == CallState.EXECUTING:
-        return _leased(call, "lease")
+        return _leased(call.lease_until)
     if call.state == CallState.WORKING:
-        return f"next poll {relative(call.due_at)}" if call.due_at else _leased(call, "polled,")
+        return f"next poll {_when(call.due_at)}" if call.due_at else _leased(call.lease_until)
     if call.state == CallState.INPUT_REQUIRED:
-        return f"for an answer, {_until(call.ends_at)}" if call.ends_at else "for an answer"
+        return f"for an answer, given up {_when(call.ends_at)}" if call.ends_at else "for an answer"
     if call.state == CallState.PAUSED:
-        return f"for approval since {relative(call.created_at).removesuffix(' ago')}"
+        return f"for approval, asked {_when(call.created_at)}"
     return "for an operator" if call.state == CallState.UNKNOWN_OUTCOME else ""
 
 
-def _queued(call: ToolCall) -> str:
-    if call.due_at is not None and call.due_at > timezone.now():
-        return f"due {relative(call.due_at)}"
-    return f"queued, due {relative(call.due_at)}" if call.due_at else "queued"
-
-
-def _leased(call: ToolCall, word: str) -> str:
-    if call.lease_until is None:
+def _leased(until: datetime | None) -> str:
+    if until is None:
         return ""
-    if call.lease_until < timezone.now():
-        return f"{word} ran out {relative(call.lease_until)}"
-    return f"{word} until {relative(call.lease_until)}"
+    return f"lease {'ran out' if until < timezone.now() else 'ends'} {_when(until)}"
 
 
-def _until(moment: datetime) -> str:
-    return f"given up {relative(moment)}"
+def _when(moment: datetime) -> str:
+    """How long ago or how soon; the next minute is a moment."""
+    ahead = moment - timezone.now()
+    return "in a moment" if timedelta(0) < ahead < timedelta(minutes=1) else relative(moment)
 
 
 def age(start: datetime, end: datetime | None = None) -> str:
