@@ -73,7 +73,8 @@ def test_the_schema_is_served() -> None:
 @pytest.mark.proves("D5")
 def test_what_waits_comes_riskiest_first_and_page_by_page(world: GateWorld) -> None:
     small, large, medium = _propose(world, 5, 19000, 300)
-    fin1, seen, cursor = approver(world, "fin1"), [], ""
+    fin1, seen = approver(world, "fin1"), list[str]()
+    cursor: str | None = ""
     while cursor is not None:
         page = fin1.get(f"approvals?state=pending&limit=2&cursor={cursor}").json()
         seen += [each["approval_id"] for each in page["results"]]
