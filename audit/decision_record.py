@@ -234,6 +234,7 @@ def derived_columns(record: Mapping[str, Any]) -> dict[str, Any]:
         "capability_id": capability["id"],
         "mode_effective": capability["mode_effective"] or "",
         "adapter_id": lineage["adapter_id"] or "",
+        "error_code": str((record["error"] or {}).get("code", ""))[:100],
         "agent_id": _principal(chain, PrincipalKind.AGENT),
         "user_id": _principal(chain, PrincipalKind.USER),
         "created_at": parse_time(record["created_at"]),

@@ -83,6 +83,7 @@ class DecisionRow(models.Model):
     capability_id = models.CharField(max_length=200)
     mode_effective = models.CharField(max_length=16)
     adapter_id = models.CharField(max_length=100)
+    error_code = models.CharField(max_length=100)
     agent_id = models.CharField(max_length=150)
     user_id = models.CharField(max_length=150)
     created_at = models.DateTimeField()

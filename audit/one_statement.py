@@ -5,12 +5,14 @@ One statement on PostgreSQL (one round trip, one commit), one transaction on SQL
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
+from psycopg import RawCursor
 from psycopg.types.json import Jsonb
 
 from contextos.core import strict_json
@@ -33,8 +35,12 @@ class Insert:
     unless_taken: Sequence[str] = ()
     after: str | None = None  # only if the write of this name took effect
 
-    def clause(self) -> tuple[str, list[Any]]:
-        """The statement, for a place where `after` is already known to hold."""
+    def shape(self) -> tuple[Any, ...]:
+        """What its text depends on; two writes of one shape differ in their values only."""
+        return (self.name, self.table, *self.values, None, *self.unless_taken, None, self.after)
+
+    def text(self) -> str:
+        """The statement, with a mark for every parameter."""
         columns = ", ".join(_quote(name) for name in self.values)
         marks = ", ".join(["%s"] * len(self.values))
         source = f"SELECT {marks}{_condition(self.after)}" if self.after else f"VALUES ({marks})"
@@ -42,7 +48,11 @@ class Insert:
         if self.unless_taken:
             taken = ", ".join(_quote(name) for name in self.unless_taken)
             text += f" ON CONFLICT ({taken}) DO NOTHING"
-        return text, list(self.values.values())
+        return text
+
+    def parameters(self) -> list[Any]:
+        """The values, in the order of the marks."""
+        return list(self.values.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +76,17 @@ class Update:
     compute: Mapping[str, Computed] = field(default_factory=dict)
     unless_later: Mapping[str, datetime] = field(default_factory=dict)  # null or not after this
 
-    def clause(self) -> tuple[str, list[Any]]:
-        """The statement, for a place where `after` is already known to hold."""
+    def shape(self) -> tuple[Any, ...]:
+        """What its text depends on; two writes of one shape differ in their values only."""
+        computed = [part for name, made in self.compute.items() for part in (name, made.sql)]
+        return (
+            *(self.name, self.table, self.after),
+            *(*self.values, None, *self.add, None, *computed, None),
+            *(*self.where, None, *self.unless_later),
+        )
+
+    def text(self) -> str:
+        """The statement, with a mark for every parameter."""
         settings = [f"{_quote(name)} = %s" for name in self.values]
         settings += [f"{_quote(name)} = {_quote(name)} + %s" for name in self.add]
         settings += [f"{_quote(name)} = ({made.sql})" for name, made in self.compute.items()]
@@ -76,9 +95,13 @@ class Update:
         text = f"UPDATE {_quote(self.table)} SET {', '.join(settings)} WHERE {' AND '.join(tests)}"
         if self.after:
             text += f" AND EXISTS (SELECT 1 FROM {_quote(self.after)})"
+        return text
+
+    def parameters(self) -> list[Any]:
+        """The values, in the order of the marks."""
         computed = [value for made in self.compute.values() for value in made.parameters]
-        parameters = [*self.values.values(), *self.add.values(), *computed]
-        return text, [*parameters, *self.where.values(), *self.unless_later.values()]
+        changed = [*self.values.values(), *self.add.values(), *computed]
+        return [*changed, *self.where.values(), *self.unless_later.values()]
 
 
 Write = Insert | Update
@@ -92,17 +115,42 @@ def write_together(*writes: Write) -> frozenset[str]:
 
 
 def _one_statement(writes: Sequence[Write]) -> frozenset[str]:
-    parts: list[str] = []
-    parameters: list[Any] = []
-    for write in writes:
-        text, values = write.clause()
-        parts.append(f"{_quote(write.name)} AS ({text} RETURNING 1)")
-        parameters += [Jsonb(v.value) if isinstance(v, Json) else v for v in values]
-    counts = ", ".join(f"(SELECT count(*) FROM {_quote(write.name)})" for write in writes)
-    with connection.cursor() as cursor:
-        cursor.execute(f"WITH {', '.join(parts)} SELECT {counts}", parameters)
+    values = [value for write in writes for value in write.parameters()]
+    parameters = [Jsonb(value.value) if isinstance(value, Json) else value for value in values]
+    with _numbered_cursor() as cursor:
+        cursor.execute(_statement(writes), parameters)
         row = cursor.fetchone()
     return frozenset(write.name for write, count in zip(writes, row or (), strict=True) if count)
+
+
+def _statement(writes: Sequence[Write]) -> str:
+    """The whole text, written once for each shape; there are as many as kinds of change."""
+    shape = tuple(write.shape() for write in writes)
+    if shape not in _texts:
+        parts = [f"{_quote(write.name)} AS ({write.text()} RETURNING 1)" for write in writes]
+        counts = ", ".join(f"(SELECT count(*) FROM {_quote(write.name)})" for write in writes)
+        _texts[shape] = _numbered(f"WITH {', '.join(parts)} SELECT {counts}")
+    return _texts[shape]
+
+
+_texts: dict[tuple[Any, ...], str] = {}
+
+
+def _numbered(text: str) -> str:
+    """The marks as PostgreSQL itself numbers them."""
+    first, *others = text.split("%s")
+    return first + "".join(f"${number}{part}" for number, part in enumerate(others, start=1))
+
+
+@contextmanager
+def _numbered_cursor() -> Iterator[Any]:
+    """Django's cursor over one that takes `$1`: nobody has to look for marks in a long text."""
+    connection.close_if_health_check_failed()
+    connection.ensure_connection()
+    with connection.wrap_database_errors:
+        raw = RawCursor(connection.connection)
+    with connection._prepare_cursor(raw) as cursor:
+        yield cursor
 
 
 def _one_transaction(writes: Sequence[Write]) -> frozenset[str]:
@@ -111,8 +159,8 @@ def _one_transaction(writes: Sequence[Write]) -> frozenset[str]:
         for write in writes:
             if write.after is not None and write.after not in done:
                 continue
-            text, values = _freed(write).clause()
-            cursor.execute(text, [_spelled(value) for value in values])
+            free = _freed(write)
+            cursor.execute(free.text(), [_spelled(value) for value in free.parameters()])
             if cursor.rowcount == 1:
                 done.add(write.name)
     return frozenset(done)

@@ -19,6 +19,8 @@ from contextos.identity.field_encryption import decrypt_field, encrypt_field
 
 SALT_BYTES = 32  # low-entropy values such as amounts can't be guessed from their commitment
 MAX_BYTES = 32 * 1024 * 1024
+# Arguments and outputs keep to the usual depth; what they are stored in adds a few levels.
+MAX_DEPTH = strict_json.MAX_DEPTH + 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def open_row(row: Payload) -> Any:
     salt, content = opened[:SALT_BYTES], opened[SALT_BYTES:]
     if commitment_to(salt, content) != row.commitment:
         raise coded_error("artefact.tampered", data={"payload_id": payload_id})
-    return strict_json.loads(content, max_bytes=MAX_BYTES)
+    return strict_json.loads(content, max_bytes=MAX_BYTES, max_depth=MAX_DEPTH)
 
 
 def _context(tenant_id: str, payload_id: str) -> str:

@@ -48,7 +48,8 @@ def sealed_inputs(
     """Keep arguments and policy inputs by commitment, so that the decision can be taken again,
     and what watching policies would have decided."""
     where: dict[str, Any] = {"tenant_id": context.caller.tenant_id, "decision_id": decision_id}
-    given = context.args if context.permitted is not None else context.request.args
+    # Until the arguments passed, what was sent is all there is.
+    given = context.args if context.grant is not None else context.request.args
     args = seal_payload(**where, kind="args", value=dict(given), after=after)
     if context.inputs is None:
         return SealedInputs(args.payload_id, args.commitment, (args.write,))

@@ -77,6 +77,11 @@ class ToolCall(models.Model):
                 name="call_failures",
             ),
             models.Index(
+                fields=["tenant", "-tool_call_id"],
+                condition=models.Q(dead_letter=True),
+                name="call_dead_letters",
+            ),
+            models.Index(
                 fields=["tenant", "created_at"],
                 condition=models.Q(state="unknown_outcome"),
                 name="call_unknown",

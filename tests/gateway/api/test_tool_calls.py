@@ -10,6 +10,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from audit.decisions import rows_of
+from audit.models import DecisionRow
+from audit.payloads import find_payload
 from contextos.core import strict_json
 from gateway.models import Evidence, Run, ToolCall
 from registry.services.kill_switches import throw_switch
@@ -142,6 +144,15 @@ def test_a_refusal_is_an_envelope_with_its_reason_and_a_record(
     assert [row["status"] for row in rows] == ["REJECTED"]
     assert rows[0]["error"]["code"] == code
     assert _effects() == 0
+
+
+def test_a_refusal_keeps_the_arguments_it_was_about(world: GatewayWorld) -> None:
+    sent = {"order_id": "nonsense"}
+    result = world.post(CALLS, _body(world.open_run(), args=sent)).json()
+    kept = find_payload(tenant_id=world.tenant_id, decision_id=result["decision_id"], kind="args")
+    assert kept == sent
+    head = DecisionRow.objects.get(decision_id=result["decision_id"])
+    assert head.error_code == "args.schema"
 
 
 @pytest.mark.parametrize("body", [{"surprise": 1}, {"args": []}, {"run_id": 7}])
