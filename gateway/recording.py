@@ -10,8 +10,9 @@ import contextos
 from audit.decision_record import CapabilityFacts, DecisionFacts, DecisionStatus, LineageFacts
 from audit.one_statement import Insert
 from audit.payloads import seal_payload
-from contextos.core.canonical import digest
+from contextos.core.canonical import canonicalise, digest
 from contextos.core.clock import utcnow
+from contextos.core.errors import ContextOSError
 from contextos.core.modes import ApprovalMode
 from gateway.context import CallContext
 from gateway.shadowing import shadow_writes
@@ -48,9 +49,7 @@ def sealed_inputs(
     """Keep arguments and policy inputs by commitment, so that the decision can be taken again,
     and what watching policies would have decided."""
     where: dict[str, Any] = {"tenant_id": context.caller.tenant_id, "decision_id": decision_id}
-    # Until the arguments passed, what was sent is all there is.
-    given = context.args if context.grant is not None else context.request.args
-    args = seal_payload(**where, kind="args", value=dict(given), after=after)
+    args = seal_payload(**where, kind="args", value=_given_args(context), after=after)
     if context.inputs is None:
         return SealedInputs(args.payload_id, args.commitment, (args.write,))
     inputs = seal_payload(**where, kind="inputs", value=inputs_document(context), after=after)
@@ -58,6 +57,18 @@ def sealed_inputs(
         context.shadow, **where, capability_id=context.capability.capability_id, after=after
     )
     return SealedInputs(args.payload_id, args.commitment, (args.write, inputs.write, *watched))
+
+
+def _given_args(context: CallContext) -> dict[str, Any]:
+    """The arguments as decided on; until they passed, what was sent is all there is."""
+    if context.grant is not None:
+        return dict(context.args)
+    sent = dict(context.request.args)
+    try:
+        canonicalise(sent)
+    except ContextOSError as fault:
+        return {"not_kept": fault.code}  # a number that JSON can't carry, say
+    return sent
 
 
 def inputs_document(context: CallContext) -> dict[str, Any]:
