@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from approvals.gates import read_terms
 from approvals.models import ApprovalRequest
@@ -125,18 +126,23 @@ def _end(
 def expire_due(now: datetime | None = None) -> int:
     """Close what nobody decided in time; an open question stops the clock, but not for ever."""
     moment = now or utcnow()
-    due = ApprovalRequest.objects.filter(state__in=OPEN, expires_at__lte=moment)
-    names = due.values_list("approval_id", "tenant_id")[:AT_ONCE]
+    paused = Q(question_open=True, question_since__gt=moment - LONGEST_PAUSE)
+    due = ApprovalRequest.objects.filter(~paused, state__in=OPEN, expires_at__lte=moment)
+    names = due.order_by("expires_at").values_list("approval_id", "tenant_id")[:AT_ONCE]
     return sum(_expired(approval_id, tenant_id, moment) for approval_id, tenant_id in names)
+
+
+def is_overdue(request: ApprovalRequest, now: datetime) -> bool:
+    """Whether the request's time is over, whoever has or has not swept it yet."""
+    since = request.question_since
+    paused = request.question_open and since is not None and now - since < LONGEST_PAUSE
+    return now >= request.expires_at and not paused
 
 
 @transaction.atomic
 def _expired(approval_id: str, tenant_id: str, now: datetime) -> bool:
     request = locked(tenant_id, approval_id)
-    if request.state not in OPEN or request.expires_at > now:
-        return False
-    since = request.question_since
-    if request.question_open and since is not None and now - since < LONGEST_PAUSE:
+    if request.state not in OPEN or not is_overdue(request, now):
         return False
     _end(request, RequestState.EXPIRED, "expired", "", CLOCK)
     return True

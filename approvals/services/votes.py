@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from approvals.gates import GateTerms, read_terms, tally
 from approvals.models import ApprovalRequest, Vote
 from approvals.selectors import why_not
-from approvals.services.requests import locked, move, tell
+from approvals.services.requests import is_overdue, locked, move, tell
 from approvals.states import RequestState
 from approvals.wires import wake_subject
 from contextos.core.clock import utcnow
@@ -116,7 +116,7 @@ def _over(request: ApprovalRequest) -> bool:
 def _require_pending(request: ApprovalRequest, now: datetime) -> None:
     if _over(request):
         raise coded_error("approval.not_pending", data={"state": str(request.state)})
-    if now >= request.expires_at and not request.question_open:
+    if is_overdue(request, now):
         raise coded_error("approval.not_pending", message="The request has expired.")
 
 

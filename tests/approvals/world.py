@@ -139,12 +139,9 @@ class GateWorld(GatewayWorld):
     def vote(
         self, request: ApprovalRequest, name: str, verdict: str = "approve", **how: Any
     ) -> Vote:
-        said = {
-            "digest": request.digest,
-            "reason": "Checked with the customer.",
-            "code": self.code(name) if verdict == "approve" else None,
-            **how,
-        }
+        if verdict == "approve" and "code" not in how:
+            how["code"] = self.code(name)
+        said = {"digest": request.digest, "reason": "Checked with the customer.", **how}
         return cast_vote(
             tenant_id=self.tenant_id,
             approval_id=request.pk,
