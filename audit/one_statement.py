@@ -37,7 +37,8 @@ class Insert:
 
     def shape(self) -> tuple[Any, ...]:
         """What its text depends on; two writes of one shape differ in their values only."""
-        return (self.name, self.table, *self.values, None, *self.unless_taken, None, self.after)
+        where = ("insert", self.name, self.table, self.after)
+        return (*where, *self.values, None, *self.unless_taken)
 
     def text(self) -> str:
         """The statement, with a mark for every parameter."""
@@ -80,7 +81,7 @@ class Update:
         """What its text depends on; two writes of one shape differ in their values only."""
         computed = [part for name, made in self.compute.items() for part in (name, made.sql)]
         return (
-            *(self.name, self.table, self.after),
+            *("update", self.name, self.table, self.after),
             *(*self.values, None, *self.add, None, *computed, None),
             *(*self.where, None, *self.unless_later),
         )
@@ -149,7 +150,7 @@ def _numbered_cursor() -> Iterator[Any]:
     connection.ensure_connection()
     with connection.wrap_database_errors:
         raw = RawCursor(connection.connection)
-    with connection._prepare_cursor(raw) as cursor:
+    with connection._prepare_cursor(raw) as cursor:  # type: ignore[attr-defined]
         yield cursor
 
 

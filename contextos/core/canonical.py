@@ -25,7 +25,9 @@ def canonicalise(value: object) -> bytes:
     encoded = _plainly(value)
     if encoded is None:
         encoded = _carefully(value)
-    _refuse_what_would_not_read_back(value, encoded)
+        _refuse_large_integers(value, encoded)
+    if b"\\u0000" in encoded:  # verifiers read the stored text, and U+0000 can't be stored
+        refuse_unstorable(value)
     return encoded
 
 
@@ -75,11 +77,9 @@ def digest_bytes(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
-def _refuse_what_would_not_read_back(value: object, encoded: bytes) -> None:
-    # The stored text is the truth and is hashed again by verifiers: U+0000 can't be stored, and
-    # 1e16 is written as an integer that no reader may take. The bytes say if a look is needed.
-    if b"\\u0000" in encoded:
-        refuse_unstorable(value)
+def _refuse_large_integers(value: object, encoded: bytes) -> None:
+    # The stored text is the truth and is hashed again by verifiers: 1e16 is written as an integer
+    # that no reader may take. The bytes say if a look is needed.
     if _PERHAPS_A_LARGE_INTEGER.search(encoded):
         for pointer, item in walk(value):
             if isinstance(item, int | float) and _is_unsafe_integer(item):

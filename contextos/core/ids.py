@@ -19,6 +19,7 @@ from contextos.core.errors import coded_error
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _VALUE_OF = MappingProxyType({letter: value for value, letter in enumerate(_ALPHABET)})
+_PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
 _LENGTH = 26
 _TIME_BITS = 42
 _RANDOM_BITS = 88
@@ -143,11 +144,8 @@ def parse_id(text: str, prefix: str | None = None) -> ParsedId:
 
 
 def _encode(number: int) -> str:
-    letters = []
-    for _ in range(_LENGTH):
-        letters.append(_ALPHABET[number & 31])
-        number >>= 5
-    return "".join(reversed(letters))
+    pairs = [_PAIRS[number >> shift & 1023] for shift in range(10 * (_LENGTH // 2 - 1), -1, -10)]
+    return "".join(pairs)
 
 
 def _decode(body: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection
+from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from audit.models import Payload, UnsealedLeaf
@@ -98,3 +98,13 @@ def test_postgresql_needs_one_statement() -> None:
     ) as captured:
         write_together(_leaf("a", "l1"), _payload("b", "p1", after="a"))
     assert len(captured) == 1
+
+
+def test_writes_of_one_shape_keep_their_own_values_and_another_shape_its_own_text() -> None:
+    write_together(_leaf("a", "l1"))
+    write_together(_leaf("a", "l2"))
+    write_together(_leaf("a", "l3", unless_taken=["leaf_id"]))
+    assert write_together(_leaf("a", "l3", unless_taken=["leaf_id"])) == frozenset()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        write_together(_leaf("a", "l3"))
+    assert set(UnsealedLeaf.objects.values_list("leaf_id", flat=True)) == {"l1", "l2", "l3"}
