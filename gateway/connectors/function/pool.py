@@ -19,7 +19,6 @@ from gateway.connectors.function.frames import (
     OutOfTime,
     Patience,
     PeerGone,
-    Stopped,
     read_frame,
     write_frame,
 )
@@ -64,12 +63,15 @@ class Runner:
         return self._process.poll() is None
 
     def ask(self, request: dict[str, Any], patience: Patience) -> dict[str, Any]:
-        """One call. On any trouble the process is killed: its state is unknown."""
+        """One call. On any trouble the process is killed: its state is unknown.
+
+        Whatever the trouble is: an answer left in the pipe would be taken for the next call's.
+        """
         stream = self._process.stdin
         try:
             write_frame(-1 if stream is None else stream.fileno(), request)
             reply: dict[str, Any] = read_frame(self._replies, patience=patience)
-        except (PeerGone, OutOfTime, Stopped, FrameTooLarge, OSError):
+        except BaseException:
             self.kill()
             raise
         return reply
@@ -111,6 +113,9 @@ class RunnerPool:
         try:
             if runner is None or not runner.alive:
                 runner = Runner(self._modules, also=self._also)
+            if time.monotonic() >= patience.until:
+                # Starting took its time; whoever holds the call's lease may be another by now.
+                raise coded_error("function.busy")
             return runner.ask(request, patience)
         finally:
             places.put(runner if runner is not None and runner.alive else None)
