@@ -23,4 +23,10 @@ ACTIONS = {
     "approval.commented": "Comment on a request",
     "delegation.given": "Vote delegated",
     "delegation.revoked": "Delegation ended",
+    "notice.preferences_changed": "Notifications chosen",
+    "notice.retried": "Failed notice sent again",
+    "webhook.created": "Webhook added",
+    "webhook.changed": "Webhook changed",
+    "webhook.deleted": "Webhook removed",
+    "webhook.tested": "Webhook tested",
 }

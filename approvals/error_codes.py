@@ -153,4 +153,26 @@ register(
         "The approver group can't be made like that",
         "Use a short name of lowercase letters, digits and dashes that is still free.",
     ),
+    ErrorSpec(
+        "mail.failed",
+        ErrorKind.UPSTREAM,
+        502,
+        "The mail server did not take a message",
+        "Check CONTEXTOS_EMAIL_HOST and its companions; the message is tried again by itself.",
+        retryable=True,
+    ),
+    ErrorSpec(
+        "webhook.invalid",
+        _V,
+        422,
+        "The webhook can't be kept like that",
+        "A signed webhook needs a secret; a name is used once in a tenant.",
+    ),
+    ErrorSpec(
+        "notice.not_failed",
+        _V,
+        409,
+        "Only a failed notice can be tried again",
+        "Open the list of notices and choose one that failed.",
+    ),
 )

@@ -38,6 +38,7 @@ _ADMIN = (
     "approvals.change_webhook",
     "approvals.delete_webhook",
     "approvals.add_delegation",
+    "approvals.resend_notice",
 )
 
 PERMISSIONS: dict[str, tuple[str, ...]] = {
@@ -51,5 +52,5 @@ PERMISSIONS: dict[str, tuple[str, ...]] = {
     ),
     "finance_approver": (*_QUEUE, "approvals.add_delegation"),
     "auditor": _READ,
-    "operator": _READ,
+    "operator": (*_READ, "approvals.resend_notice"),
 }

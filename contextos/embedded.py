@@ -1,8 +1,9 @@
-"""Embedded mode: runs the periodic jobs of the beat schedule in one thread, without a broker."""
+"""Embedded mode: runs the periodic jobs of the beat schedule in this process, without a broker."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -48,36 +49,40 @@ class PeriodicJob:
 
 
 class PeriodicRunner:
-    """Runs jobs one after another in a daemon thread until it is stopped."""
+    """Runs each job in a daemon thread of its own until it is stopped.
+
+    A job that waits for somebody outside, such as a receiver of messages, delays no other.
+    """
 
     def __init__(self, jobs: Iterable[PeriodicJob]) -> None:
         self._jobs = tuple(jobs)
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._loop, name="periodic-jobs", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._loop, args=[job], name=f"job {job.name}", daemon=True)
+            for job in self._jobs
+        ]
 
     def start(self) -> None:
         """Begin; the first run of each job is when its schedule next says so."""
         log.info("periodic jobs started", jobs=[job.name for job in self._jobs])
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     def stop(self, *, timeout: float = 10.0) -> bool:
-        """Ask for the end and wait for the job that is running; False when it did not finish."""
+        """Ask for the end and wait for the jobs that are running; False when one did not finish."""
         self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout)
-        return not self._thread.is_alive()
+        until = time.monotonic() + timeout
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(max(0.0, until - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
-    def _loop(self) -> None:
+    def _loop(self, job: PeriodicJob) -> None:
         while not self._stopping.is_set():
-            for job in self._jobs:
-                if not self._stopping.is_set() and job.seconds_until_due() <= 0:
-                    job.run()
-            self._stopping.wait(self._nap())
-
-    def _nap(self) -> float:
-        # Short naps at most, so that a clock that jumps is noticed.
-        waits = [job.seconds_until_due() for job in self._jobs]
-        return min([LONGEST_NAP_SECONDS, *waits])
+            if job.seconds_until_due() <= 0:
+                job.run()
+            # Short naps at most, so that a clock that jumps is noticed.
+            self._stopping.wait(min(LONGEST_NAP_SECONDS, job.seconds_until_due()))
 
 
 def jobs_from_schedule(entries: Mapping[str, Mapping[str, Any]]) -> list[PeriodicJob]:

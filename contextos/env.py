@@ -218,6 +218,28 @@ VARIABLES: tuple[Variable, ...] = (
         "How many calls the embedded worker makes at the same time.",
     ),
     Variable(
+        "CONTEXTOS_EMAIL_HOST",
+        _text,
+        None,
+        "Mail server. Absent: messages become files in `mail` of the data directory where a "
+        "developer sits, and are not sent in production.",
+    ),
+    Variable("CONTEXTOS_EMAIL_PORT", _whole_number, 587, "Port of the mail server."),
+    Variable(
+        "CONTEXTOS_EMAIL_SECURITY",
+        _one_of("starttls", "tls", "none"),
+        "starttls",
+        "How the way to the mail server is protected.",
+    ),
+    Variable("CONTEXTOS_EMAIL_USER", _text, None, "Name to sign in to the mail server with."),
+    Variable("CONTEXTOS_EMAIL_PASSWORD", _text, None, "Password for the mail server.", secret=True),
+    Variable(
+        "CONTEXTOS_EMAIL_FROM",
+        _text,
+        "ContextOS <contextos@localhost>",
+        "Sender of all messages.",
+    ),
+    Variable(
         "ADAPTER_JWT_SECRET",
         _text,
         None,

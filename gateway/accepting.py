@@ -18,6 +18,7 @@ from contextos.core.canonical import canonicalise, digest
 from contextos.core.envelopes import ToolCallEnvelope
 from contextos.core.ids import new_id
 from gateway.budgets import overdrawn, reservation, reserve_cents
+from gateway.callbacks import callback_writes
 from gateway.context import CallContext
 from gateway.dispatch import first_look
 from gateway.gating import subject_of
@@ -82,6 +83,8 @@ def accept(context: CallContext) -> Accepted | None:
     writes.append(reservation(call, after=after))
     if context.gate is not None:
         writes.append(_asked_of_people(context, call, sealed, context.gate, after))
+    if not context.is_quick:
+        writes += callback_writes(call, after=after)
     try:
         done = write_together(*writes)
     except IntegrityError as clash:

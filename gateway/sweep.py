@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from approvals.services.requests import escalate_due, expire_due
+from approvals.services.requests import escalate_due, expire_due, reminders_due
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
 from gateway.attempts import from_row
@@ -32,6 +32,7 @@ def sweep_calls() -> None:
     chores: tuple[Callable[[], object], ...] = (
         lambda: expire_due(now),
         lambda: escalate_due(now),
+        lambda: reminders_due(now),
         recheck_open,
         close_missed,
         lambda: recover_lost(now),

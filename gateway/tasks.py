@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from contextos.core.clock import utcnow
+from gateway.callbacks import send_callbacks as send_due_callbacks
 from gateway.idempotency import forget_expired_keys
 from gateway.sweep import sweep_calls
 from gateway.worker import work_on
@@ -24,3 +25,9 @@ def sweep() -> None:
 def forget_keys() -> None:
     """Drop idempotency keys past their window."""
     forget_expired_keys(utcnow())
+
+
+@shared_task(name="gateway.tasks.send_callbacks")
+def send_callbacks() -> None:
+    """Tell agents of calls that had to wait and have ended."""
+    send_due_callbacks()

@@ -33,6 +33,13 @@ register(
         remediation="Send a person's token, made with `manage.py issue_token --user`.",
     ),
     ErrorSpec(
+        code="agent.callback_unsigned",
+        kind=ErrorKind.VALIDATION,
+        http_status=422,
+        title="A callback needs a secret that signs it",
+        remediation="Give at least 32 random characters; the receiver keeps the same.",
+    ),
+    ErrorSpec(
         code="role.unknown",
         kind=ErrorKind.VALIDATION,
         http_status=422,

@@ -2,7 +2,7 @@
 
 from contextos.settings import local_secrets
 from contextos.settings.base import *  # noqa: F403
-from contextos.settings.base import DATABASES, FIELD_KEYS, KEYS_DIR, SECRET_KEY
+from contextos.settings.base import DATABASES, EMAIL_BACKEND, FIELD_KEYS, KEYS_DIR, SECRET_KEY
 
 SECRET_KEY = SECRET_KEY or local_secrets.read_or_create(KEYS_DIR / "secret_key")
 FIELD_KEYS = FIELD_KEYS or (local_secrets.read_or_create(KEYS_DIR / "field_keys"),)
@@ -16,3 +16,6 @@ STORAGES = {
 }
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
+
+# Without a mail server messages become files that whoever tries it out can read.
+EMAIL_BACKEND = EMAIL_BACKEND or "django.core.mail.backends.filebased.EmailBackend"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from django import forms
 from django.contrib import admin
 from django.forms import ModelForm
 from django.http import Http404, HttpRequest, HttpResponse
@@ -16,15 +17,45 @@ from contextos.identity import services
 from contextos.identity.actors import actor_of
 from contextos.identity.admin.confirmation import Question, confirm
 from contextos.identity.admin.tenants import active_badge
+from contextos.identity.callbacks import shown_secret
 from contextos.identity.models import Agent
 
-_EDITABLE = ("name", "role", "owner", "max_mode", "agent_urn", "workload_identity")
+_EDITABLE = (
+    "name",
+    "role",
+    "owner",
+    "max_mode",
+    "agent_urn",
+    "workload_identity",
+    "callback_url",
+)
+
+if TYPE_CHECKING:  # Django's form classes are generic to the type checker only
+    _ModelForm = forms.ModelForm[Agent]
+else:
+    _ModelForm = forms.ModelForm
+
+
+class AgentForm(_ModelForm):
+    """The agent, and a box into which a new secret goes and out of which none comes."""
+
+    callback_secret = forms.CharField(
+        label="New callback secret",
+        required=False,
+        max_length=200,
+        widget=forms.PasswordInput(
+            attrs={"autocomplete": "new-password", "class": "vTextField"}, render_value=False
+        ),
+        help_text="Signs the callbacks; at least 32 random characters. Never shown again. "
+        "Leave it empty to keep the one there is.",
+    )
 
 
 @admin.register(Agent)
 class AgentAdmin(TenantScopedAdmin):
     """Workloads that propose calls, with the person who answers for each."""
 
+    form = AgentForm
     list_display = ["name", "agent_id", "role", "highest_mode", "owner", "state"]
     list_filter = ["is_active", "max_mode"]
     list_select_related = ["owner"]
@@ -50,16 +81,26 @@ class AgentAdmin(TenantScopedAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         """The id stands in records and never changes; switching off has its own page."""
-        return [] if obj is None else ["agent_id", "is_active", "created_at"]
+        if obj is None:
+            return []
+        return ["agent_id", "callback_fingerprint", "is_active", "created_at"]
+
+    @display(description="Callback secret")
+    def callback_fingerprint(self, agent: Agent) -> str:
+        """A fingerprint; the secret itself is never shown."""
+        return shown_secret(agent)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """A new agent is active."""
         given = ["agent_id", *_EDITABLE]
-        return given if obj is None else [*given, "is_active", "created_at"]
+        if obj is None:
+            return [*given, "callback_secret"]
+        secret = ["callback_secret"] if self.has_change_permission(request, obj) else []
+        return [*given, *secret, "callback_fingerprint", "is_active", "created_at"]
 
     def perform_create(self, request: HttpRequest, form: ModelForm[Any]) -> Agent:
         """Register it in the acting tenant."""
-        values = {name: form.cleaned_data[name] for name in _EDITABLE}
+        values = {name: form.cleaned_data[name] for name in (*_EDITABLE, "callback_secret")}
         return services.register_agent(
             tenant_id=form.instance.tenant.pk,
             agent_id=form.cleaned_data["agent_id"],
@@ -69,7 +110,7 @@ class AgentAdmin(TenantScopedAdmin):
 
     def perform_update(self, request: HttpRequest, form: ModelForm[Any]) -> Agent:
         """Change it."""
-        values = {name: form.cleaned_data[name] for name in _EDITABLE}
+        values = {name: form.cleaned_data[name] for name in (*_EDITABLE, "callback_secret")}
         return services.update_agent(agent_pk=form.instance.pk, actor=actor_of(request), **values)
 
     def has_suspend_permission(self, request: HttpRequest, obj: Any = None) -> bool:

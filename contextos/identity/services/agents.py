@@ -11,6 +11,12 @@ from contextos.core.events import Actor
 from contextos.core.modes import ApprovalMode, parse_mode
 from contextos.identity.access import roles_of
 from contextos.identity.actors import require_authority
+from contextos.identity.callbacks import (
+    callback_facts,
+    require_sound_callback,
+    seal_secret,
+    set_callback,
+)
 from contextos.identity.changes import apply_changes, lock
 from contextos.identity.events import record_event
 from contextos.identity.models import Agent, Tenant, User
@@ -28,6 +34,8 @@ def register_agent(
     max_mode: str = ApprovalMode.READ_ONLY.value,
     agent_urn: str = "",
     workload_identity: str = "",
+    callback_url: str = "",
+    callback_secret: str = "",
 ) -> Agent:
     """Make a workload known, with a person who answers for it."""
     require_authority(actor, tenant_id)
@@ -41,10 +49,21 @@ def register_agent(
         max_mode=parse_mode(max_mode).value,
         agent_urn=agent_urn,
         workload_identity=workload_identity,
+        callback_url=callback_url,
     )
+    if callback_secret:
+        agent.sealed_callback_secret = seal_secret(agent, callback_secret)
+    require_sound_callback(agent)
     agent.full_clean()
     agent.save(force_insert=True)
-    data = {"name": name, "role": role, "max_mode": agent.max_mode, "owner": owner.user_id}
+    data: dict[str, Any] = {
+        "name": name,
+        "role": role,
+        "max_mode": agent.max_mode,
+        "owner": owner.user_id,
+    }
+    if callback_url:
+        data["callback"] = callback_facts(agent)
     _record(agent, "identity.agent.registered", actor, data=data)
     return agent
 
@@ -60,8 +79,13 @@ def update_agent(
     max_mode: str,
     agent_urn: str,
     workload_identity: str,
+    callback_url: str | None = None,
+    callback_secret: str = "",
 ) -> Agent:
-    """Change an agent; a lowered mode counts for tokens already issued."""
+    """Change an agent; a lowered mode counts for tokens already issued.
+
+    `callback_url` None and an empty secret leave what there is.
+    """
     agent = lock(Agent, agent_pk)
     require_authority(actor, agent.tenant_id)
     if owner.pk != agent.owner_id:
@@ -75,8 +99,9 @@ def update_agent(
         agent_urn=agent_urn,
         workload_identity=workload_identity,
     )
-    if changes:
-        _record(agent, "identity.agent.changed", actor, data=changes)
+    told = set_callback(agent, url=callback_url, secret=callback_secret)
+    if changes or told:
+        _record(agent, "identity.agent.changed", actor, data={**changes, **told})
     return agent
 
 
