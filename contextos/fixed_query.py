@@ -7,15 +7,43 @@ managers are obeyed; only its parameters change from call to call.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from django.db import connection
 from django.db.models import Model, QuerySet
-from django.db.models.query import RawQuerySet
 
 M = TypeVar("M", bound=Model)
 _Part = tuple[str, Any]  # (name of a parameter, "") or ("", a value that never changes)
+_Converter = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Written(Generic[M]):
+    """The SQL, where its parameters go, and how a row of it becomes a model."""
+
+    model: type[M]
+    sql: str
+    parts: tuple[_Part, ...]
+    columns: tuple[tuple[str, _Converter | None], ...]  # attribute, and how its value is read
+    fields: int  # so many belong to the model, the others are annotations
+
+    def filled(self, values: Mapping[str, str]) -> list[Any]:
+        """The parameters of one call."""
+        return [values[name] if name else value for name, value in self.parts]
+
+    def model_of(self, row: Sequence[Any]) -> M:
+        """The row as the ORM would load it."""
+        values = [
+            value if read is None else read(value)
+            for value, (_, read) in zip(row, self.columns, strict=True)
+        ]
+        names = [name for name, _ in self.columns]
+        loaded = self.model.from_db(connection.alias, names[: self.fields], values[: self.fields])
+        for name, value in zip(names[self.fields :], values[self.fields :], strict=True):
+            setattr(loaded, name, value)
+        return loaded
 
 
 class FixedQuery(Generic[M]):
@@ -23,38 +51,56 @@ class FixedQuery(Generic[M]):
 
     def __init__(self, build: Callable[..., QuerySet[M, Any]], *names: str) -> None:
         self._build, self._names = build, names
-        self._written: dict[str, tuple[type[M], str, tuple[_Part, ...]]] = {}
+        self._written: dict[str, _Written[M]] = {}
 
-    def models(self, **values: str) -> RawQuerySet[M]:
-        """The rows as models, annotations included."""
-        model, sql, parts = self._statement()
-        return model._default_manager.raw(sql, _filled(parts, values))
+    def model(self, **values: str) -> M | None:
+        """The first row as a model with its annotations, for a queryset of whole models."""
+        row = self.row(**values)
+        return None if row is None else self._statement().model_of(row)
 
     def row(self, **values: str) -> tuple[Any, ...] | None:
-        """The first row as the database gives it, for a queryset of `values_list`."""
-        _, sql, parts = self._statement()
+        """The first row as the database gives it."""
+        written = self._statement()
         with connection.cursor() as cursor:
-            cursor.execute(sql, _filled(parts, values))
+            cursor.execute(written.sql, written.filled(values))
             found: tuple[Any, ...] | None = cursor.fetchone()
         return found
 
-    def _statement(self) -> tuple[type[M], str, tuple[_Part, ...]]:
+    def _statement(self) -> _Written[M]:
         vendor = connection.vendor
         if vendor not in self._written:
             self._written[vendor] = self._write()
         return self._written[vendor]
 
-    def _write(self) -> tuple[type[M], str, tuple[_Part, ...]]:
+    def _write(self) -> _Written[M]:
         marks = {name: f"\x1a{name}\x1a" for name in self._names}
         queryset = self._build(**marks)
-        sql, parameters = queryset.query.get_compiler(connection=connection).as_sql()
+        compiler = queryset.query.get_compiler(connection=connection)
+        sql, parameters = compiler.as_sql()
         named = {mark: name for name, mark in marks.items()}
         parts = tuple((named.get(value, ""), value) for value in parameters)
         missing = set(self._names) - {name for name, _ in parts}
         if missing:
             raise ValueError(f"the query makes no use of {sorted(missing)}")
-        return queryset.model, sql, parts
+        fields = queryset.model._meta.concrete_fields
+        names = [field.attname for field in fields] + list(queryset.query.annotation_select)
+        columns = tuple(zip(names, _converters(compiler), strict=False))
+        return _Written(queryset.model, sql, parts, columns, len(fields))
 
 
-def _filled(parts: tuple[_Part, ...], values: dict[str, str]) -> list[Any]:
-    return [values[name] if name else value for name, value in parts]
+def _converters(compiler: Any) -> list[_Converter | None]:
+    """For each selected column how Django reads it, or None where it is taken as it comes."""
+    expressions = [column[0] for column in compiler.select]
+    found = compiler.get_converters(expressions)
+    return [
+        _chained(*found[number]) if number in found else None for number in range(len(expressions))
+    ]
+
+
+def _chained(converters: Sequence[Callable[..., Any]], expression: Any) -> _Converter:
+    def read(value: Any) -> Any:
+        for convert in converters:
+            value = convert(value, expression, connection)
+        return value
+
+    return read

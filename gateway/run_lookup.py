@@ -17,13 +17,12 @@ def run_of_caller(caller: Caller, run_id: str) -> Run | None:
     Also says `generation`, the registry's number that caches are filled at, and `has_failures`,
     so that the loop guard costs the usual call nothing.
     """
-    found = _OWN_RUN.models(
+    return _OWN_RUN.model(
         run_id=run_id,
         tenant_id=caller.tenant_id,
         agent_id=caller.agent.id,
         user_id=caller.user_id,
     )
-    return next(iter(found), None)
 
 
 def _own_run(*, run_id: str, tenant_id: str, agent_id: str, user_id: str) -> QuerySet[Run]:
