@@ -77,7 +77,7 @@ register(
         kind=ErrorKind.VALIDATION,
         http_status=422,
         title="The idempotency key has the wrong shape",
-        remediation="Send a key of 1 to 255 characters that fits the capability's pattern.",
+        remediation="Send 1 to 255 visible characters that fit the capability's pattern.",
     ),
 )
 

@@ -14,12 +14,12 @@ from django.db.models import Exists, OuterRef
 
 from contextos.core.canonical import canonicalise, digest
 from contextos.core.errors import coded_error
+from contextos.core.idempotency_keys import key_fault
 from gateway.models import IdempotencyKey, ToolCall
 from gateway.states import CALLS
 
 MEMBER = "idempotency_key"
 SALT_BYTES = 32
-MAX_KEY = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,9 @@ def settle_key(
             message="The key at the top and the key in the arguments differ.",
         )
     key = given if given is not None else inside
-    if key is not None and not 1 <= len(key) <= MAX_KEY:
-        raise coded_error("idempotency.malformed", message=f"A key has 1 to {MAX_KEY} characters.")
+    fault = None if key is None else key_fault(key)
+    if fault:
+        raise coded_error("idempotency.malformed", message=fault)
     settled = dict(args)
     if key is not None and schema_has_member:
         settled[MEMBER] = key

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from contextos.core import strict_json
 from contextos.core.canonical import canonicalise
 from contextos.core.envelopes import ResultStatus
 from contextos.core.errors import ContextOSError, ErrorKind, coded_error, tool_error
@@ -73,17 +74,17 @@ def normalise_tool_error(
 ) -> Normalised:
     """The tool said no: its declared kind and remediation, else validation the caller can mend."""
     raw = reply.error or {}
-    code = str(raw.get("code") or "TOOL_ERROR")[:100]
+    code = _words(raw.get("code") or "TOOL_ERROR", 100)
     known = declared.get(code, {})
     kind = known.get("kind") if known.get("kind") in _TOOL_KINDS else ErrorKind.VALIDATION.value
     error = {
         "kind": kind,
         "code": code,
-        "message": str(raw.get("message") or "The tool refused the call.")[:2000],
+        "message": _words(raw.get("message") or "The tool refused the call."),
         "retryable": bool(known.get("retryable", raw.get("retryable", False))),
-        "remediation": str(
+        "remediation": _words(
             known.get("remediation") or raw.get("remediation") or DEFAULT_REMEDIATION
-        )[:2000],
+        ),
     }
     return Normalised(
         status=ResultStatus.FAILED,
@@ -126,9 +127,14 @@ def normalise_refused(fault: ContextOSError) -> Normalised:
     )
 
 
+def _words(said: object, limit: int = 2000) -> str:
+    """What a tool said, in a form that can be kept: its words must not stop the record."""
+    return strict_json.storable(str(said)[:limit])
+
+
 def _unusable(output: Any, validator: Validator | None) -> dict[str, Any] | None:
     try:
-        canonicalise(output)
+        strict_json.refuse_depth(canonicalise(output).decode())
     except ContextOSError as fault:
         return tool_error(fault) | {"kind": ErrorKind.PROTOCOL.value, "code": "output.unstorable"}
     if validator is None or validator.is_valid(output):

@@ -11,6 +11,7 @@ from contextos.core.canonical import MAX_SAFE_INTEGER
 from contextos.core.clock import format_time
 from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.ids import new_id
+from contextos.core.json_pointer import join
 from contextos.core.modes import ApprovalMode, exceeds, parse_mode
 from gateway.connectors import connector_for
 from gateway.context import CallContext
@@ -21,7 +22,7 @@ from gateway.shadowing import ShadowDifference, shadow_differences
 from registry.compiled import RunTerms, compiled_for
 from registry.packs import Permission
 from registry.policy import PolicyInputs, evaluate, time_facts, unmet_obligations
-from registry.policy.constraints import check_args, unsafe_integer
+from registry.policy.constraints import Violation, check_args, unsafe_integer
 
 Step = Callable[[CallContext], CallContext]
 
@@ -176,7 +177,9 @@ def _check_schema(context: CallContext) -> None:
     place = unsafe_integer(context.args)
     if place is not None:
         raise coded_error(
-            "json.integer_too_large", message=f"A number is beyond {MAX_SAFE_INTEGER}."
+            "json.integer_too_large",
+            message=f"{place or 'The arguments'}: A number is beyond {MAX_SAFE_INTEGER}.",
+            data={"pointer": place},
         )
     problems = context.capability.input_validator.errors(context.args, mask=True)
     if problems:
@@ -189,13 +192,17 @@ def _check_schema(context: CallContext) -> None:
         )
 
 
+def _listed(violation: Violation) -> dict[str, str]:
+    return {"pointer": join(violation.path.split(".")), "message": violation.message}
+
+
 def _check_constraints(context: CallContext, constraints: object) -> None:
     violations = check_args(_constrained(context), constraints, mask=True)  # type: ignore[arg-type]
     if violations:
         raise coded_error(
             "args.constraint",
             message=violations[0].message,
-            data={"problems": [violation.message for violation in violations[:10]]},
+            data={"problems": [_listed(violation) for violation in violations[:10]]},
         )
 
 

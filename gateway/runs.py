@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import transaction
 
 from audit.services import record_event
+from contextos.core.canonical import canonicalise
 from contextos.core.clock import format_time, parse_time, utcnow
 from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.ids import new_id
@@ -50,6 +51,7 @@ def open_run(*, caller: Caller, body: Mapping[str, Any], trace_id: str) -> Run:
         raise coded_error("auth.tenant_mismatch")
     require_agreement(body.get("agent"), caller.agent_facts(), member="agent")
     require_agreement(body.get("user"), caller.user_facts(), member="user")
+    canonicalise({"context": body.get("context")})  # every decision of the run repeats it
     environment = _environment(tenant_id, body.get("environment"))
     generation = generation_of(tenant_id)
     packs = _packs(caller, body, generation)

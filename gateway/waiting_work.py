@@ -68,7 +68,7 @@ def poll_pause(attempt: Attempt, reply: Reply | None) -> timedelta:
     if isinstance(declared, int | float) and declared > 0:
         pause = timedelta(seconds=declared)
     if isinstance(asked, int) and asked > 0:
-        pause = timedelta(milliseconds=asked)
+        pause = timedelta(milliseconds=min(asked, LONGEST_POLL // timedelta(milliseconds=1)))
     return min(LONGEST_POLL, pause * (1 + attempt.call.polls // 10))
 
 

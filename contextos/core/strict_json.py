@@ -33,7 +33,7 @@ def loads(
     and dropped, since neither PostgreSQL nor canonical JSON can hold them.
     """
     text = _decode(data, max_bytes)
-    _refuse_depth(text, max_depth)
+    refuse_depth(text, max_depth)
     value = _parse(text, max_depth)
     # Past the decoder, only an escape can bring such a character in.
     if not allow_unstorable and "\\u" in text:
@@ -59,6 +59,26 @@ def dumps(value: object) -> str:
         raise coded_error("json.unstorable", message="The value has no JSON form.") from error
 
 
+def storable(text: str) -> str:
+    """The text with what can't be stored replaced: for words of others that have to be kept."""
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def refuse_depth(text: str, max_depth: int = MAX_DEPTH) -> None:
+    """Raise if the JSON text is nested deeper; done before a parser that recurses sees it."""
+    if text.count("[") + text.count("{") <= max_depth:
+        return
+    depth = 0
+    for match in _BRACKETS_AND_STRINGS.finditer(text):
+        mark = match.group()
+        if mark in ("[", "{"):
+            depth += 1
+            if depth > max_depth:
+                raise _too_deep(max_depth)
+        elif mark in ("]", "}"):
+            depth -= 1
+
+
 def refuse_unstorable(value: object) -> None:
     """Raise if any string or key in the value can't be stored, naming where it stands."""
     for pointer, item in walk(value):
@@ -66,7 +86,7 @@ def refuse_unstorable(value: object) -> None:
             raise coded_error(
                 "json.unstorable",
                 message="A string holds U+0000 or a lone surrogate.",
-                data={"pointer": _UNSTORABLE.sub("\ufffd", pointer)},
+                data={"pointer": storable(pointer)},
             )
 
 
@@ -75,7 +95,7 @@ def _decode(data: bytes | str, max_bytes: int) -> str:
     if len(raw) > max_bytes:
         raise coded_error(
             "json.too_large",
-            message=f"The document has {len(raw)} bytes; at most {max_bytes} are accepted.",
+            message=f"The document has more than the {max_bytes} bytes that are accepted.",
             data={"max_bytes": max_bytes},
         )
     try:
@@ -96,21 +116,6 @@ def _encode(text: str) -> bytes:
         return text.encode("utf-8")
     except UnicodeEncodeError:
         raise coded_error("json.unstorable", message="The text holds a lone surrogate.") from None
-
-
-def _refuse_depth(text: str, max_depth: int) -> None:
-    # Done before the parser runs, because the parser recurses once per level.
-    if text.count("[") + text.count("{") <= max_depth:
-        return
-    depth = 0
-    for match in _BRACKETS_AND_STRINGS.finditer(text):
-        mark = match.group()
-        if mark in ("[", "{"):
-            depth += 1
-            if depth > max_depth:
-                raise _too_deep(max_depth)
-        elif mark in ("]", "}"):
-            depth -= 1
 
 
 def _too_deep(max_depth: int) -> ContextOSError:
@@ -154,7 +159,7 @@ def _first_repeated(pairs: list[tuple[str, Any]]) -> str:
         if key in seen:
             break
         seen.add(key)
-    return _UNSTORABLE.sub("\ufffd", key)
+    return storable(key)
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -28,7 +29,10 @@ class JSONRenderer(BaseRenderer):
         """The body; nothing at all for an answer without content."""
         if data is None:
             return b""
-        return orjson.dumps(data, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+        try:
+            return orjson.dumps(data, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+        except orjson.JSONEncodeError:  # an integer beyond 64 bits, echoed to whoever sent it
+            return json.dumps(data, default=_plain, allow_nan=False).encode()
 
 
 def _plain(value: object) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from contextos.core.errors import ContextOSError
+from contextos.core.idempotency_keys import key_fault
 from contextos.core.modes import CapabilityClass
 from registry.plans.case import Case
 from registry.plans.pack import KEY, drop_decision_prefix, read_mode
@@ -163,6 +164,9 @@ def _schema_requires_key(case: Case) -> bool:
 
 def _key_faults(case: Case) -> Iterator[str]:
     yield from (violation.message for violation in case.violations if violation.path == KEY)
+    shape = key_fault(case.key)
+    if shape:
+        yield shape
     try:
         problems = case.schema_problems
     except ContextOSError:

@@ -57,6 +57,14 @@ def test_two_different_keys_are_refused() -> None:
     assert refused.value.code == "idempotency.conflict"
 
 
+@pytest.mark.proves("C9")
+@pytest.mark.parametrize("key", ["ik_1\n", " ik_1", "ik_1\u200b", "ik\t1", "ik_1\u00a0"])
+def test_a_key_with_what_nobody_sees_is_refused(key: str) -> None:
+    with pytest.raises(ContextOSError) as refused:
+        settle_key(key, {}, schema_has_member=False)
+    assert refused.value.code == "idempotency.malformed"
+
+
 @pytest.mark.parametrize("key", ["", "x" * 256])
 def test_a_key_of_impossible_length_is_refused(key: str) -> None:
     with pytest.raises(ContextOSError) as refused:

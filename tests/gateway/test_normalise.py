@@ -82,3 +82,27 @@ def test_a_fault_after_a_possible_effect_is_an_unknown_outcome() -> None:
     assert unsure.status is ResultStatus.UNKNOWN_OUTCOME
     assert unsure.score.verdict is Verdict.ESCALATE
     assert (sure.status, sure.score.verdict) == (ResultStatus.FAILED, Verdict.RETRY)
+
+
+def test_output_deeper_than_anybody_reads_back_is_refused() -> None:
+    value: Any = "x"
+    for _ in range(65):
+        value = [value]
+    result = normalise_output(
+        _output(value), output_validator=None, evidence_keys=(), effect_possible=False
+    )
+    assert result.error is not None
+    assert result.error["code"] == "output.unstorable"
+
+
+def test_a_refusal_in_words_no_database_holds_is_kept_all_the_same() -> None:
+    reply = Reply(
+        kind=ReplyKind.TOOL_ERROR,
+        error={"code": "NO\x00", "message": "not \ud800 today", "remediation": "a\x00b"},
+    )
+    result = normalise_tool_error(reply, declared={}, attempts_left=0)
+    assert result.status is ResultStatus.FAILED
+    assert result.error is not None
+    assert result.error["code"] == "NO\ufffd"
+    assert result.error["message"] == "not \ufffd today"
+    assert result.error["remediation"] == "a\ufffdb"

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from argparse import ArgumentParser
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -134,13 +135,18 @@ def _processes(port: int) -> list[ProcessSpec]:
     return [web, ProcessSpec("worker", worker, "celery"), ProcessSpec("beat", beat, "celery")]
 
 
+def _with(ours: Iterable[str], given: Iterable[str]) -> str:
+    return ",".join(dict.fromkeys((*ours, *given)))
+
+
 def _child_environment(port: int) -> dict[str, str]:
     return {
         **os.environ,
         "CONTEXTOS_DATA_DIR": str(settings.DATA_DIR),
         "CONTEXTOS_PUBLIC_URL": f"http://127.0.0.1:{port}",
-        "CONTEXTOS_FUNCTION_MODULES": ",".join(FUNCTION_MODULES),
-        "CONTEXTOS_FUNCTION_ENVIRONMENT": LEDGER_VARIABLE,
+        # The demo's functions beside those of whoever tries out their own.
+        "CONTEXTOS_FUNCTION_MODULES": _with(FUNCTION_MODULES, settings.CONTEXTOS_FUNCTION_MODULES),
+        "CONTEXTOS_FUNCTION_ENVIRONMENT": _with([LEDGER_VARIABLE], settings.FUNCTION_ENVIRONMENT),
         LEDGER_VARIABLE: str(settings.DATA_DIR / "payments-ledger.sqlite3"),
         "CONTEXTOS_LOG_FORMAT": os.environ.get("CONTEXTOS_LOG_FORMAT", "console"),
         "CONTEXTOS_LOG_LEVEL": os.environ.get("CONTEXTOS_LOG_LEVEL", "WARNING"),

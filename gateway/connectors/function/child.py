@@ -24,6 +24,7 @@ def main(modules: list[str]) -> int:
     """Serve until the pipe closes. Whatever a function prints goes to stderr, never to the pipe."""
     requests, replies = os.dup(0), os.dup(1)
     os.dup2(2, 1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # nor can it read what is meant for the loop
     for module in modules:
         importlib.import_module(module)
     write_frame(replies, {"functions": sorted(registrations.by_name)})

@@ -9,6 +9,8 @@ from typing import Any
 
 from django.conf import settings
 
+from contextos.core import strict_json
+from contextos.core.canonical import MAX_SAFE_INTEGER, canonicalise
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
 from gateway.connectors.base import Invocation, Reply, ReplyKind
@@ -20,6 +22,7 @@ from gateway.connectors.function.frames import (
     Stopped,
 )
 from gateway.connectors.function.pool import RunnerPool
+from registry.validation import compile_schema
 
 _FAULTS = {
     "unknown_function": "function.unknown",
@@ -112,10 +115,27 @@ def _patience(call: Invocation) -> Patience:
     return Patience(time.monotonic() + left, call.should_stop)
 
 
+def _refuse_unusable(terms: Mapping[str, Any]) -> None:
+    """All but the output, which is judged against its schema; a tool's words are mended later."""
+    cost = terms.get("cost_cents")
+    if cost is not None and (type(cost) is not int or not 0 <= cost <= MAX_SAFE_INTEGER):
+        detail = "A cost is a whole number of cents, 0 or more."
+        raise coded_error("function.reply_not_json", data={"detail": detail})
+    if "error" in terms:
+        return
+    try:
+        strict_json.refuse_depth(canonicalise(dict(terms)).decode())
+        if "request" in terms:
+            compile_schema(terms["request"]["schema"])  # else no answer could ever be checked
+    except ContextOSError as fault:
+        raise coded_error("function.reply_not_json", data={"detail": fault.message}) from fault
+
+
 def _reply(raw: Mapping[str, Any]) -> Reply:
     fault = raw.get("fault")
     if fault is not None:
         raise coded_error(_FAULTS[fault], data={"detail": str(raw.get("message", ""))[:200]})
+    _refuse_unusable({name: part for name, part in raw.items() if name != "output"})
     if "error" in raw:
         return Reply(kind=ReplyKind.TOOL_ERROR, error=raw["error"], upstream_status="tool_error")
     if "working" in raw:

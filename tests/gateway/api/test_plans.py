@@ -404,6 +404,14 @@ def test_what_can_not_be_judged_is_refused_with_its_reason(
 
 
 @pytest.mark.proves("A5", "C19")
+@pytest.mark.parametrize("number", [2**53 + 1, 2**64, -(10**30)])
+def test_a_number_beyond_all_bounds_is_a_finding(world: PlanWorld, number: int) -> None:
+    step = {"step_id": "a", "capability_id": "orders.lookup", "args": {"order_id": number}}
+    answer = world.verify(world.open_run(), step)
+    assert answer.status_code == 200
+    assert answer.json()["findings"][0]["code"] == "args.schema"
+
+
 def test_another_callers_run_does_not_exist(world: PlanWorld) -> None:
     run = world.open_run()
     body = {"run_id": run["run_id"], "plan": {"steps": []}}

@@ -105,6 +105,8 @@ def test_a_safety_mode_above_the_token_is_refused() -> None:
         ({"intent": ""}, 400, "request.invalid"),
         ({"safety_mode": "reckless"}, 400, "request.invalid"),
         ({"context": []}, 400, "request.invalid"),
+        ({"context": {"n": 2**53 + 1}}, 422, "json.integer_too_large"),
+        ({"context": {"n": [2**64]}}, 422, "json.integer_too_large"),
     ],
 )
 def test_what_cannot_be_opened_is_refused_with_its_reason(

@@ -67,6 +67,26 @@ def priced(args: dict[str, Any], call: Call) -> Any:
     return Costs({"ok": True}, cost_cents=7)
 
 
+@function("paid_to_work")
+def paid_to_work(args: dict[str, Any], call: Call) -> Any:
+    return Costs({"ok": True}, cost_cents=args["cents"])
+
+
+@function("nosy")
+def nosy(args: dict[str, Any], call: Call) -> Any:
+    return {"read": os.read(0, 10).decode()}
+
+
+@function("odd_handle")
+def odd_handle(args: dict[str, Any], call: Call) -> Any:
+    return Working({"at": "\x00"})
+
+
+@function("odd_question")
+def odd_question(args: dict[str, Any], call: Call) -> Any:
+    return InputRequired({}, "Which?", {"type": "riddle"})
+
+
 def _poll(args: dict[str, Any], call: Call) -> Any:
     step = int((call.task or {})["step"])
     if call.answer is not None:

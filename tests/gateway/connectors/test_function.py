@@ -100,6 +100,8 @@ def test_a_tool_that_says_no_is_kept_apart_from_failures(connector: FunctionConn
         ("not_a_number", "function.reply_not_json"),
         ("flood", "function.reply_too_large"),
         ("nobody", "function.unknown"),
+        ("odd_handle", "function.reply_not_json"),
+        ("odd_question", "function.reply_not_json"),
     ],
 )
 def test_misbehaviour_is_a_coded_error_and_the_next_call_works(
@@ -127,6 +129,22 @@ def test_what_a_function_prints_does_not_disturb_the_protocol(connector: Functio
 
 def test_costs_are_reported(connector: FunctionConnector) -> None:
     assert connector.invoke(_call("priced")).cost_cents == 7
+
+
+@pytest.mark.parametrize("cents", [-5, 1.5, "7", True, 2**60])
+def test_a_cost_that_is_none_is_refused_like_any_other_garbage(
+    connector: FunctionConnector, cents: Any
+) -> None:
+    with pytest.raises(ContextOSError) as refused:
+        connector.invoke(_call("paid_to_work", cents=cents))
+    assert refused.value.code == "function.reply_not_json"
+    assert "cents" in refused.value.data["detail"]
+
+
+def test_a_function_that_reads_its_standard_input_finds_nothing_there(
+    connector: FunctionConnector,
+) -> None:
+    assert connector.invoke(_call("nosy")).output == {"read": ""}
 
 
 def test_long_work_goes_from_working_to_input_to_output(connector: FunctionConnector) -> None:
