@@ -48,6 +48,11 @@ class Attempt:
         return not self.call.is_write or self.deduplicates
 
     @property
+    def in_doubt(self) -> bool:
+        """Whether an earlier attempt may have had its effect without telling us."""
+        return self.call.is_write and bool(self.call.losses or self.call.error_code)
+
+    @property
     def max_attempts(self) -> int:
         """How often the manifest lets the gateway try, all in all."""
         declared = (self.declaration.get("retry_policy") or {}).get("max_attempts")

@@ -13,9 +13,9 @@ from contextos.core.events import Actor
 from gateway.attempts import Attempt, from_row
 from gateway.dispatch import dispatch
 from gateway.ending import Ending, finish
+from gateway.execution import judged_waiting
 from gateway.gating import SUBJECT_KIND
 from gateway.models import ToolCall
-from gateway.normalise import normalise_cancelled
 from gateway.states import CALLS, CallState
 
 MAX_REASON = 500
@@ -71,10 +71,10 @@ def _call_off(call: ToolCall, reason: str, actor: Actor) -> None:
 
 
 def _end(attempt: Attempt) -> None:
-    """Not begun: nothing has to be asked, and nothing happened."""
-    reason = attempt.call.cancel_reason
+    """Not under way: nobody has to be asked. Between two attempts the first may have happened."""
+    outcome = judged_waiting(attempt, coded_error("call.cancelled"))
     try:
-        finish(attempt, normalise_cancelled(reason), Ending(keeps_transcript=False))
+        finish(attempt, outcome, Ending(keeps_transcript=False))
     except ContextOSError as moved:
         if moved.code != "call.lost_lease":
             raise

@@ -68,10 +68,12 @@ def finish(attempt: Attempt, outcome: Normalised, ending: Ending) -> dict[str, A
     return envelope
 
 
-def requeue(attempt: Attempt, *, pause: timedelta, lost: bool = False) -> None:
-    """Put the call back for another attempt with the same key."""
+def requeue(attempt: Attempt, *, pause: timedelta, lost: bool = False, doubt: str = "") -> None:
+    """Put the call back for another attempt with the same key; `doubt` names what is not known."""
     call = attempt.call
-    values = {"state": CallState.QUEUED.value, "due_at": utcnow() + pause}
+    values: dict[str, Any] = {"state": CallState.QUEUED.value, "due_at": utcnow() + pause}
+    if doubt:
+        values["error_code"] = doubt[:100]
     back = Update(
         name="call",
         table=ToolCall._meta.db_table,

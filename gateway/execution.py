@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from contextos.core.clock import utcnow
+from contextos.core.envelopes import ResultStatus
 from contextos.core.errors import ContextOSError, coded_error
 from gateway.attempts import Attempt
 from gateway.connectors import connector_for
@@ -20,6 +21,7 @@ from gateway.normalise import (
     normalise_cancelled,
     normalise_fault,
     normalise_output,
+    normalise_refused,
     normalise_tool_error,
 )
 from gateway.retrying import retry_pause
@@ -55,7 +57,7 @@ def attempt_in_worker(attempt: Attempt) -> None:
     outcome = _judged(attempt, reply)
     pause = retry_pause(attempt, outcome)
     if pause is not None:
-        requeue(attempt, pause=pause)
+        requeue(attempt, pause=pause, doubt=_doubt(outcome))
         return
     spent = attempt.call.attempts > 1 and bool((outcome.error or {}).get("retryable"))
     finish(attempt, outcome, Ending(latency_ms=_milliseconds(started), dead_letter=spent))
@@ -88,11 +90,26 @@ def judged_reply(attempt: Attempt, reply: Reply) -> Normalised:
 
 def judged_fault(attempt: Attempt, fault: ContextOSError) -> Normalised:
     """What a failure of the way there amounts to; a write that may have happened is unknown."""
-    possible = attempt.call.is_write and fault.code not in HARMLESS
+    possible = attempt.call.is_write and (fault.code not in HARMLESS or attempt.in_doubt)
     if fault.code == "call.cancelled" and not possible:
         return normalise_cancelled(attempt.call.cancel_reason)
     left = attempt.max_attempts - attempt.call.attempts
     return normalise_fault(fault, effect_possible=possible, attempts_left=left)
+
+
+def judged_waiting(attempt: Attempt, fault: ContextOSError) -> Normalised:
+    """A call that ends while it waits for a worker; what an earlier attempt did stays unknown."""
+    if attempt.in_doubt:
+        return normalise_fault(fault, effect_possible=True, attempts_left=0)
+    if fault.code == "call.cancelled":
+        return normalise_cancelled(attempt.call.cancel_reason)
+    return normalise_refused(fault)
+
+
+def _doubt(outcome: Normalised) -> str:
+    if outcome.status is not ResultStatus.UNKNOWN_OUTCOME:
+        return ""
+    return str((outcome.error or {}).get("code", "unknown"))
 
 
 def _asked(attempt: Attempt, connector: Connector) -> Reply | ContextOSError:

@@ -35,6 +35,7 @@ CALLS = TransitionTable(
             CallState.REJECTED,
             CallState.CANCELLED,
             CallState.FAILED,
+            CallState.UNKNOWN_OUTCOME,  # stopped between two attempts, the first of them unclear
         ],
         CallState.EXECUTING: [
             *_ENDS,

@@ -19,10 +19,10 @@ from gateway.execution import (
     connector_of,
     judged_fault,
     judged_reply,
+    judged_waiting,
 )
 from gateway.leases import lease_to_execute, lease_to_poll
 from gateway.models import ToolCall
-from gateway.normalise import normalise_cancelled, normalise_refused
 from gateway.runs import compiled_run
 from gateway.states import CallState
 from gateway.waiting_work import keep_waiting, try_poll_later
@@ -67,7 +67,7 @@ def _execute(call: ToolCall) -> bool:
     attempt = from_row(call)
     refused = _refused_by_now(attempt)
     if refused is not None:
-        finish(attempt, normalise_refused(refused), Ending(keeps_transcript=False))
+        finish(attempt, judged_waiting(attempt, refused), Ending(keeps_transcript=False))
         return True
     if not lease_to_execute(call, seconds=timeout_seconds(attempt.capability)):
         return False
@@ -133,7 +133,8 @@ def _cancel(attempt: Attempt, connector: Connector) -> bool:
         log.warning("cancel failed", tool_call_id=call.pk, code=fault.code)
         try_poll_later(attempt)
         return True
-    finish(attempt, normalise_cancelled(call.cancel_reason), Ending())
+    # Asked to stop, not known to have stopped in time: a write may have happened by then.
+    finish(attempt, judged_fault(attempt, coded_error("call.cancelled")), Ending())
     return True
 
 

@@ -7,10 +7,21 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
-from contextos.core.errors import ContextOSError
+from audit.decisions import rows_of
+from contextos.core.envelopes import ResultStatus
+from contextos.core.errors import ContextOSError, coded_error
+from gateway.attempts import from_row
 from gateway.connectors.function.frames import Patience
 from gateway.connectors.function.pool import RunnerPool
+from gateway.execution import judged_fault
+from gateway.models import Run, ToolCall
+from gateway.reconcile import record_outcome
+from gateway.states import CallState
+from gateway.worker import work_on
+from registry.services.kill_switches import throw_switch
+from tests.gateway.world import GatewayWorld
 
 MODULES = ["tests.gateway.hardening_functions"]
 
@@ -53,3 +64,96 @@ def test_a_call_whose_time_is_over_before_its_runner_stands_is_not_begun(pool: R
         _ask(pool, "slow_echo", {"said": "late"}, seconds=0.01)
     assert refused.value.code == "function.busy"
     assert _ask(pool, "slow_echo", {"said": "in time"}) == {"output": {"said": "in time"}}
+
+
+# --- calls that are stopped between two attempts --------------------------------------------------
+CALLS = "/api/v1/tool-calls"
+needs_runner = [pytest.mark.django_db, pytest.mark.usefixtures("function_runner")]
+
+
+def _note(world: GatewayWorld, text: str, *, capability: str = "notes.add") -> ToolCall:
+    body = {
+        "run_id": world.open_run()["run_id"],
+        "capability_id": capability,
+        "args": {"text": text},
+        "idempotency_key": "ik_1",
+    }
+    answer = world.post(CALLS, body)
+    assert answer.status_code == 202, answer.content
+    return ToolCall.objects.get(pk=answer.json()["tool_call_id"])
+
+
+def _worked(call: ToolCall) -> ToolCall:
+    ToolCall.objects.filter(pk=call.pk).update(due_at=timezone.now())
+    work_on(call.pk)
+    call.refresh_from_db()
+    return call
+
+
+def _statuses(call: ToolCall) -> list[str]:
+    rows = rows_of(tenant_id=call.tenant_id, decision_id=call.decision_id)
+    return [row["status"] for row in rows]
+
+
+def _throw_switch(world: GatewayWorld) -> None:
+    throw_switch(
+        tenant_id=world.tenant_id,
+        scope="adapter",
+        target_id="adp_work",
+        reason="Under attack.",
+        actor=world.house.actor("operator"),
+    )
+
+
+@pytest.mark.parametrize("how", ["cancelled", "switched_off"])
+@pytest.mark.proves("C9", "E1")
+class TestStoppedBetweenAttempts:
+    """The record must not say `denied` of a write that may have happened."""
+
+    pytestmark = needs_runner
+
+    def _stop(self, world: GatewayWorld, call: ToolCall, how: str) -> ToolCall:
+        if how == "cancelled":
+            answer = world.post(f"{CALLS}/{call.pk}/cancel", {"reason": "Not wanted."})
+            assert answer.status_code == 200, answer.content
+            call.refresh_from_db()
+            return call
+        _throw_switch(world)
+        return _worked(call)
+
+    def test_after_an_attempt_that_may_have_happened_the_outcome_is_unknown(
+        self, how: str, ledger: list[str]
+    ) -> None:
+        world = GatewayWorld(with_work=True)
+        call = _worked(_note(world, "die after writing"))
+        assert (call.state, list(ledger)) == (CallState.QUEUED, ["note ik_1"])
+        stopped = self._stop(world, call, how)
+        assert stopped.state == CallState.UNKNOWN_OUTCOME
+        assert _statuses(call) == ["APPROVED", "UNKNOWN"]
+        assert Run.objects.get().reserved_cents == 5
+        record_outcome(
+            tenant_id=world.tenant_id,
+            tool_call_id=call.pk,
+            actor=world.house.actor("operator"),
+            happened=True,
+            evidence="Found the note in the file.",
+        )
+        assert Run.objects.get().reserved_cents == 0
+
+    def test_after_an_attempt_that_failed_cleanly_nothing_has_happened(self, how: str) -> None:
+        world = GatewayWorld(with_work=True)
+        call = _worked(_note(world, "fail until 3"))
+        assert call.state == CallState.QUEUED
+        stopped = self._stop(world, call, how)
+        assert stopped.state in (CallState.CANCELLED, CallState.REJECTED)
+
+
+@pytest.mark.django_db
+@pytest.mark.proves("C9")
+def test_a_harmless_fault_does_not_clear_an_earlier_attempt_of_doubt() -> None:
+    call = _note(GatewayWorld(with_work=True), "hello")
+    attempt = from_row(call)
+    busy = coded_error("function.busy")
+    assert judged_fault(attempt, busy).status is ResultStatus.FAILED
+    call.error_code = "function.runner_died"
+    assert judged_fault(attempt, busy).status is ResultStatus.UNKNOWN_OUTCOME
