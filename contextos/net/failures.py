@@ -26,6 +26,21 @@ NET_CODES = (
         title="The egress proxy setting can't be read",
         remediation="Set CONTEXTOS_EGRESS_PROXY to http://host:port or leave it empty.",
     ),
+    ErrorSpec(
+        code="delivery.refused",
+        kind=ErrorKind.UPSTREAM,
+        http_status=502,
+        title="The receiver did not take the message",
+        remediation="Look into the receiver's log: it has to answer with a status of 200 to 299.",
+        retryable=True,
+    ),
+    ErrorSpec(
+        code="delivery.secret_weak",
+        kind=ErrorKind.VALIDATION,
+        http_status=422,
+        title="The signing secret can't be used",
+        remediation="Give at least 32 random characters, or whsec_ and base64.",
+    ),
 )
 register(*NET_CODES)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from contextos.core.errors import ErrorKind, ErrorSpec, coded_error, register
+from contextos.core.errors import coded_error
 from contextos.net.addresses import literal_address
 from contextos.net.client import Timeouts, open_client
 from contextos.net.failures import failure
@@ -25,24 +25,6 @@ _PREFIX = "whsec_"
 _TIMEOUTS = Timeouts(connect=3.0, read=4.0, write=3.0, pool=1.0)
 _DEADLINE = 5.0
 _MOST_ANSWER = 64 * 1024
-
-register(
-    ErrorSpec(
-        code="delivery.refused",
-        kind=ErrorKind.UPSTREAM,
-        http_status=502,
-        title="The receiver did not take the message",
-        remediation="Look into the receiver's log: it has to answer with a status of 200 to 299.",
-        retryable=True,
-    ),
-    ErrorSpec(
-        code="delivery.secret_weak",
-        kind=ErrorKind.VALIDATION,
-        http_status=422,
-        title="The signing secret can't be used",
-        remediation=f"Give at least {SHORTEST_SECRET} random characters, or whsec_ and base64.",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
