@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
-from audit.decision_record import DecisionFacts, facts_of
+from audit.decision_record import DecisionFacts, DecisionStatus, facts_of
 from audit.decisions import rows_of
 from audit.payloads import open_payload
 from contextos.core import strict_json
+from contextos.core.clock import parse_time, utcnow
 from contextos.trace_context import begin_trace
 from gateway.accepting import Accepted
 from gateway.connectors.base import Invocation
-from gateway.context import CallContext
+from gateway.context import DEFAULT_WINDOW_SECONDS, CallContext
 from gateway.models import ToolCall
 from registry.manifest.normalise import binding_name
 from registry.resolution import ResolvedCapability, capability_of_version
+
+LONGEST_WINDOW = 10 * 366 * 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +34,7 @@ class Attempt:
     policy_decision_id: str | None
     key: str | None
     environment: str
+    approved_at: datetime
 
     @property
     def declaration(self) -> Mapping[str, Any]:
@@ -38,9 +43,14 @@ class Attempt:
 
     @property
     def deduplicates(self) -> bool:
-        """Whether the adapter itself turns a repeat with the same key into the first answer."""
+        """Whether the adapter itself still turns a repeat of the key into the first answer."""
         idempotency = self.declaration.get("idempotency") or {}
-        return bool(idempotency.get("adapter_dedup")) and self.key is not None
+        if not idempotency.get("adapter_dedup") or self.key is None:
+            return False
+        window = idempotency.get("dedup_window_seconds")
+        seconds = window if isinstance(window, int) and window > 0 else DEFAULT_WINDOW_SECONDS
+        # No attempt is older than the approval; past the window the key is new to the adapter.
+        return utcnow() - self.approved_at < timedelta(seconds=min(seconds, LONGEST_WINDOW))
 
     @property
     def may_run_again(self) -> bool:
@@ -89,6 +99,7 @@ def from_context(context: CallContext, accepted: Accepted) -> Attempt:
         policy_decision_id=context.decision.policy_decision_id if context.decision else None,
         key=context.key,
         environment=context.run.environment if context.run else "",
+        approved_at=accepted.facts.created_at,
     )
 
 
@@ -104,4 +115,10 @@ def from_row(call: ToolCall) -> Attempt:
         policy_decision_id=envelope.get("policy_decision_id"),
         key=envelope.get("idempotency_key"),
         environment=call.run.environment,
+        approved_at=_approved_at(rows) or call.created_at,
     )
+
+
+def _approved_at(rows: list[dict[str, Any]]) -> datetime | None:
+    moments = [row["created_at"] for row in rows if row["status"] == DecisionStatus.APPROVED]
+    return parse_time(moments[0]) if moments else None

@@ -77,6 +77,8 @@ def _execute(call: ToolCall) -> bool:
 
 def _refused_by_now(attempt: Attempt) -> ContextOSError | None:
     """A kill switch or a revoked version bites also what was accepted but not yet begun."""
+    if attempt.in_doubt and not attempt.may_run_again:
+        return coded_error("reconcile.not_deduplicated")
     try:
         compiled_run(attempt.call.run).resolve(attempt.call.capability_id)
     except ContextOSError as fault:

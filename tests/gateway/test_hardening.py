@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,9 +17,11 @@ from gateway.attempts import from_row
 from gateway.connectors.function.frames import Patience
 from gateway.connectors.function.pool import RunnerPool
 from gateway.execution import judged_fault
+from gateway.leases import lease_to_execute
 from gateway.models import Run, ToolCall
-from gateway.reconcile import record_outcome
+from gateway.reconcile import record_outcome, run_again
 from gateway.states import CallState
+from gateway.sweep import recover_lost
 from gateway.worker import work_on
 from registry.services.kill_switches import throw_switch
 from tests.gateway.world import GatewayWorld
@@ -157,3 +160,62 @@ def test_a_harmless_fault_does_not_clear_an_earlier_attempt_of_doubt() -> None:
     assert judged_fault(attempt, busy).status is ResultStatus.FAILED
     call.error_code = "function.runner_died"
     assert judged_fault(attempt, busy).status is ResultStatus.UNKNOWN_OUTCOME
+
+
+# --- keys the adapter has forgotten ---------------------------------------------------------------
+def _two_hours_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The adapter of these tests remembers keys for one hour."""
+    later = timezone.now() + timedelta(hours=2)
+    monkeypatch.setattr("gateway.attempts.utcnow", lambda: later)
+
+
+def _lost(call: ToolCall) -> None:
+    assert lease_to_execute(call, seconds=1)
+    ToolCall.objects.filter(pk=call.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+
+
+@pytest.mark.django_db
+@pytest.mark.proves("C9")
+def test_a_lost_write_is_not_tried_again_once_the_adapter_has_forgotten_its_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    call = _note(GatewayWorld(with_work=True), "hello")
+    _lost(call)
+    _two_hours_later(monkeypatch)
+    recover_lost(timezone.now())
+    call.refresh_from_db()
+    assert call.state == CallState.UNKNOWN_OUTCOME
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("function_runner")
+@pytest.mark.proves("C9")
+def test_a_retry_that_waited_longer_than_the_adapter_remembers_is_left_to_a_person(
+    monkeypatch: pytest.MonkeyPatch, ledger: list[str]
+) -> None:
+    call = _worked(_note(GatewayWorld(with_work=True), "die after writing"))
+    assert call.state == CallState.QUEUED
+    _two_hours_later(monkeypatch)
+    assert _worked(call).state == CallState.UNKNOWN_OUTCOME
+    assert list(ledger) == ["note ik_1"]
+
+
+@pytest.mark.django_db
+@pytest.mark.proves("C9")
+def test_an_unknown_outcome_is_not_run_again_once_the_adapter_has_forgotten_its_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = GatewayWorld(with_work=True)
+    call = _note(world, "hello")
+    _lost(call)
+    ToolCall.objects.update(losses=3)
+    recover_lost(timezone.now())
+    _two_hours_later(monkeypatch)
+    with pytest.raises(ContextOSError) as refused:
+        run_again(
+            tenant_id=world.tenant_id,
+            tool_call_id=call.pk,
+            actor=world.house.actor("operator"),
+            reason="Let us try once more.",
+        )
+    assert refused.value.code == "reconcile.not_deduplicated"
