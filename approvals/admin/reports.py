@@ -1,0 +1,207 @@
+"""The report page: workload, waiting times, haste, attempts at one's own; charts are plain SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+
+from django import forms
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+
+from approvals import reports
+from approvals.admin.gates_drafts import tenant_of
+from approvals.durations import in_words
+from approvals.models import Gate
+from approvals.reports import LISTED, MOST
+from audit.models import AuditEvent
+from contextos.adminkit.links import admin_url
+from contextos.core import strict_json
+from contextos.core.clock import utcnow
+from contextos.core.errors import ContextOSError
+from contextos.core.text import single_line
+
+DAYS = 30
+LONGEST = timedelta(days=366)
+_WIDTH, _LABEL, _LINE = 720, 220, 30
+_BAR = _WIDTH - _LABEL - 70
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One line of a chart, placed."""
+
+    label: str
+    value: str
+    y: int
+    text_y: int
+    width: int
+    value_x: int
+    css: str = "gate-bar"
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A bar chart; the same numbers stand in words in `says` and in a table below it."""
+
+    title: str
+    bars: tuple[Bar, ...]
+    height: int
+    says: str
+    width: int = _WIDTH
+    label: int = _LABEL
+    track: int = _BAR
+
+
+class SpanForm(forms.Form):
+    """The days a report is about, both included, and one gate or all."""
+
+    since = forms.DateField(
+        label="From", required=False, widget=forms.DateInput(attrs={"type": "date"})
+    )
+    until = forms.DateField(
+        label="To", required=False, widget=forms.DateInput(attrs={"type": "date"})
+    )
+    gate = forms.ChoiceField(label="Gate", required=False)
+
+    def __init__(self, *args: Any, gates: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["gate"]
+        if isinstance(field, forms.ChoiceField):
+            field.choices = [("", "every gate"), *((name, name) for name in gates)]
+
+    def clean(self) -> dict[str, Any]:
+        """A start before the end, not more than a year apart."""
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        start, end = values.get("since"), values.get("until")
+        if start and end and start > end:
+            self.add_error("until", "The end lies before the start.")
+        elif start and end and end - start > LONGEST:
+            self.add_error("until", "Choose a year at most.")
+        return values
+
+
+def reports_view(request: HttpRequest, site_context: dict[str, Any]) -> HttpResponse:
+    """Everything for a span of days."""
+    tenant_id = tenant_of(request)
+    if not request.user.has_perm("approvals.view_vote"):
+        raise PermissionDenied
+    gates = list(Gate.objects.filter(tenant_id=tenant_id).values_list("gate_id", flat=True))
+    form = SpanForm(_defaults() | request.GET.dict(), gates=gates)
+    if not form.is_valid():
+        context = {**site_context, "form": form}
+        return TemplateResponse(request, "approvals/report.html", context, status=422)
+    since, until = _moments(form.cleaned_data)
+    context = {
+        **site_context,
+        "form": form,
+        **_sums(tenant_id, since, until, form.cleaned_data["gate"]),
+    }
+    return TemplateResponse(request, "approvals/report.html", context)
+
+
+def _defaults() -> dict[str, Any]:
+    today = utcnow().date()
+    return {
+        "since": (today - timedelta(days=DAYS - 1)).isoformat(),
+        "until": today.isoformat(),
+        "gate": "",
+    }
+
+
+def _moments(values: dict[str, Any]) -> tuple[datetime, datetime]:
+    today = utcnow().date()
+    last = values.get("until") or today
+    first = values.get("since") or last - timedelta(days=DAYS - 1)
+    start = datetime.combine(max(first, last - LONGEST), time.min, tzinfo=UTC)
+    return start, datetime.combine(last, time.min, tzinfo=UTC) + timedelta(days=1)
+
+
+def _sums(tenant_id: str, since: datetime, until: datetime, gate: str) -> dict[str, Any]:
+    asked = reports.requests_between(tenant_id, since, until, gate)
+    votes = reports.votes_between(tenant_id, since, until, gate)
+    casts = reports.casts_of(votes)
+    people, gates = reports.by_person(casts), reports.by_gate(asked)
+    quick = reports.quick_votes(votes)
+    attempts = reports.own_attempts(tenant_id, since, until)
+    whole = reports.tally_of("", asked)
+    return {
+        "whole": whole,
+        "expired_share": _percent(whole.expired_share),
+        "gates": [(line, _percent(line.expired_share)) for line in gates],
+        "people": people,
+        "quick": [_vote_row(vote) for vote in quick[:LISTED]],
+        "quick_count": quick.count(),
+        "attempts": [_attempt(event) for event in attempts],
+        "vote_count": len(casts),
+        "is_cut": max(len(asked), len(casts)) >= MOST,
+        "most": MOST,
+        "listed": LISTED,
+        "charts": [
+            chart("Requests opened", reports.by_day(asked, since, until)),
+            chart("Time to decide", reports.waiting_times(asked)),
+            chart("Votes by person", [(line.name, line.votes) for line in people[:20]]),
+            chart("Requests by gate", [(line.name, line.opened) for line in gates[:20]]),
+        ],
+    }
+
+
+def _percent(share: float | None) -> str:
+    return "none decided" if share is None else f"{share:.0%}"
+
+
+def _vote_row(vote: Any) -> dict[str, Any]:
+    waited = (vote.created_at - vote.request.created_at).total_seconds()
+    return {
+        "approval_id": vote.request_id,
+        "url": reverse("admin:approvals_approvalrequest_change", args=[vote.request_id]),
+        "gate": vote.request.gate_id,
+        "person": str(vote.approver),
+        "for": str(vote.on_behalf_of) if vote.on_behalf_of else "",
+        "verdict": vote.get_verdict_display(),
+        "seen": f"{vote.seconds_seen:.1f} s" if vote.seconds_seen is not None else "not known",
+        "waited": f"{waited:.1f} s" if waited < 60 else in_words(waited),
+        "at": vote.created_at,
+    }
+
+
+def _attempt(event: AuditEvent) -> dict[str, Any]:
+    try:
+        record: dict[str, Any] = dict(strict_json.loads_object(event.text))
+    except ContextOSError:
+        record = {}
+    actor, data = record.get("actor"), record.get("data")
+    who = actor.get("display") if isinstance(actor, dict) else event.actor_id
+    gate = data.get("gate") if isinstance(data, dict) else ""
+    verdict = data.get("verdict") if isinstance(data, dict) else ""
+    return {
+        "who": single_line(str(who or event.actor_id)),
+        "gate": single_line(str(gate or "")),
+        "verdict": single_line(str(verdict or "")),
+        "approval_id": event.subject_id,
+        "url": reverse("admin:approvals_approvalrequest_change", args=[event.subject_id]),
+        "record": admin_url(AuditEvent, "change", event.pk),
+        "at": event.created_at,
+    }
+
+
+def chart(title: str, values: Sequence[tuple[str, int]]) -> Chart:
+    """Bars from the left, the longest as wide as there is room."""
+    most = max((value for _, value in values), default=0) or 1
+    bars = [
+        Bar(
+            label=single_line(name, limit=28),
+            value=str(value),
+            y=number * _LINE + 6,
+            text_y=number * _LINE + 20,
+            width=max(2, value * _BAR // most) if value else 0,
+            value_x=_LABEL + (max(2, value * _BAR // most) if value else 0) + 8,
+        )
+        for number, (name, value) in enumerate(values)
+    ]
+    says = "; ".join(f"{single_line(name, limit=60)}: {value}" for name, value in values)
+    return Chart(title, tuple(bars), max(1, len(values)) * _LINE, says or "nothing")
