@@ -60,6 +60,7 @@ class ContextOSAdminSite(ThemedSite):
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         """Our own pages before Django's; `logout` must also serve people without a factor."""
+        from approvals.admin.urls import approvals_urls
         from contextos.identity import views
         from gateway.admin.urls import gateway_urls
 
@@ -80,6 +81,7 @@ class ContextOSAdminSite(ThemedSite):
             ),
             path("tenant/", guarded(views.change_tenant), name="change_tenant"),
             path("find/", guarded(self.find), name="find"),
+            *approvals_urls(guarded),
             *gateway_urls(guarded),
         ]
         return own + super().get_urls()
