@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -31,6 +32,7 @@ from contextos.net import close_pools
 from gateway.sweep import sweep_calls
 from tests.approvals.receivers import SECRET, Receiver, receiver
 from tests.approvals.world import GATE, GateWorld
+from tests.architecture.source import ROOT
 from tests.factories import SYSTEM
 
 pytestmark = [
@@ -256,6 +258,25 @@ def test_a_signed_webhook_can_be_verified_and_its_id_stays(
     assert second.json["type"] == "approval.opened"
     assert second.json["data"]["approval_id"] == request.pk
     assert second.json["data"]["gate"] == GATE
+
+
+def test_the_documented_check_accepts_our_messages_and_no_other(
+    world: GateWorld, inbox: Receiver
+) -> None:
+    secret = "whsec_" + base64.b64encode(bytes(range(32))).decode()
+    _hook(world, inbox, secret=secret)
+    world.proposed()
+    send_notices()
+    (message,) = inbox.requests
+    page = (ROOT / "docs" / "reference" / "webhooks.md").read_text()
+    documented: dict[str, Any] = {}
+    exec(page.partition("```python\n")[2].partition("```")[0], documented)
+    is_ours = documented["is_ours"]
+    assert is_ours(message.headers, message.body, secret)
+    assert not is_ours(message.headers, message.body + b" ", secret)
+    assert not is_ours(message.headers, message.body, SECRET)
+    old = {**message.headers, "webhook-timestamp": "1700000000"}
+    assert not is_ours(old, message.body, secret)
 
 
 def test_a_chat_gets_one_sentence_and_the_link(world: GateWorld, inbox: Receiver) -> None:
