@@ -11,6 +11,7 @@ from rest_framework.request import Request
 
 from contextos.core.envelopes import PrincipalKind, PrincipalRef, check_principal_chain
 from contextos.core.errors import coded_error
+from contextos.core.modes import ApprovalMode, lowest
 from contextos.identity.authentication import read_delegation
 from contextos.identity.principals import Principal, principal_of
 
@@ -31,6 +32,19 @@ class Caller:
     def user_id(self) -> str:
         """The person's id; empty when nobody delegated."""
         return self.user.id if self.user else ""
+
+    @property
+    def max_mode(self) -> ApprovalMode:
+        """The highest mode that every token sent carries."""
+        return lowest(principal.max_mode for principal in (self.agent, self.user) if principal)
+
+    def may_use(self, capability_id: str) -> bool:
+        """Whether no token sent is narrowed to other capabilities.
+
+        The scopes of a person's token from elsewhere are an issuer's own words, for policy to read.
+        """
+        person = self.user if self.user and self.user.issuer == settings.TOKEN_ISSUER else None
+        return self.agent.may_use(capability_id) and (not person or person.may_use(capability_id))
 
     @property
     def chain(self) -> tuple[PrincipalRef, ...]:

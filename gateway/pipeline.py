@@ -57,8 +57,8 @@ def resolve(context: CallContext) -> CallContext:
     if context.compiled is None:
         raise LookupError("the run is not loaded yet")
     permitted = context.compiled.resolve(context.request.capability_id)
-    if not context.caller.agent.may_use(permitted.capability.capability_id):
-        raise coded_error("auth.scope", message="The agent's token is narrowed to other calls.")
+    if not context.caller.may_use(permitted.capability.capability_id):
+        raise coded_error("auth.scope", message="A token sent is narrowed to other calls.")
     return replace(context, permitted=permitted)
 
 
@@ -107,6 +107,7 @@ def route(context: CallContext) -> CallContext:
     _check_constraints(context, context.decision.arg_constraints)
     if context.grant is None or exceeds(context.effective_mode, _mode_of(context.grant, context)):
         raise coded_error("mode.above_permission")
+    _check_tokens(context)
     connector_for(str(context.capability.manifest.get("protocol")))
     named = context.decision.requires_approval_gate
     if named is None:
@@ -128,6 +129,14 @@ def run_steps(context: CallContext) -> CallContext:
         except ContextOSError as error:
             raise RefusedCall(error, context) from error
     return context
+
+
+def _check_tokens(context: CallContext) -> None:
+    """A run can outlive the tokens it was opened with; those of this call count too."""
+    mode, limit = context.effective_mode, context.caller.max_mode
+    if exceeds(mode, limit):
+        sentence = f"The call would run as {mode}; the tokens sent reach {limit} at most."
+        raise coded_error("auth.scope", message=sentence)
 
 
 def policy_inputs(context: CallContext) -> PolicyInputs:

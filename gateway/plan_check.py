@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from contextos.core.clock import utcnow
+from contextos.core.modes import ApprovalMode, lowest
 from gateway.context import CallContext, CallRequest
 from gateway.identity import Caller
 from gateway.models import Run
@@ -22,7 +23,8 @@ from registry.policy import Foresight, PolicyInputs, foresee
 def check_plan(*, caller: Caller, run: Run, plan: Mapping[str, Any]) -> PlanVerdict:
     """Judge a plan as of now; nothing is called, nothing is kept."""
     compiled = compiled_run(run)
-    facts = {**run.document, "role": run.document["agent"]["role"]}
+    reach = lowest([ApprovalMode(run.safety_mode), caller.max_mode])
+    facts = {**run.document, "role": run.document["agent"]["role"], "safety_mode": reach.value}
     policy = RunPolicy(caller, run, compiled, utcnow())
     return verify_plan(plan, compiled.plan_pack, facts, policy=policy)
 
@@ -54,8 +56,8 @@ class RunPolicy:
             return blocked.message
         if named.refusal is not None and named.refusal.code.startswith("policy."):
             return named.refusal.message
-        if not self.caller.agent.may_use(named.capability.capability_id):
-            return "The agent's token is narrowed to other calls."
+        if not self.caller.may_use(named.capability.capability_id):
+            return "A token sent is narrowed to other calls."
         return None
 
     def _inputs(self, named: NamedCapability) -> PolicyInputs:

@@ -140,7 +140,7 @@ def _packs(caller: Caller, body: Mapping[str, Any], generation: int) -> tuple[st
 
 
 def _safety_mode(caller: Caller, asked: str | None) -> ApprovalMode:
-    highest = caller.agent.max_mode
+    highest = caller.max_mode
     mode = parse_mode(asked) if asked else highest
     if exceeds(mode, highest):
         raise coded_error(

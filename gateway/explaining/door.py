@@ -56,17 +56,18 @@ def explain_narrow_token(refused: Refused, today: Today) -> Explanation:
     """The token was issued for fewer calls than the agent may make."""
     return Explanation(
         step=Step.RESOLVE,
-        headline=f"The agent's token does not reach {refused.capability_id or 'this call'}.",
+        headline=f"The tokens sent do not reach {refused.capability_id or 'this call'}.",
         because=[
+            *said(refused),
             (
-                "The Context Pack may permit the call, but this token was issued for some "
-                "capabilities only, and this one is not among them."
+                "The Context Pack may permit the call, but a token, the agent's or that of the "
+                "person it acts for, was issued for some capabilities or up to some mode only."
             ),
         ],
-        missing=[f"{refused.capability_id} among the scopes of the token"],
+        missing=["Tokens that are not narrowed, or reach the capability and its mode"],
         ways=[
-            Way("Call with a token of the same agent that is not narrowed, or names it."),
-            Way("Issue a token whose scopes name the capability.", ADMIN, _TOKENS),
+            Way("Call with tokens of the same agent and person that reach it."),
+            Way("Issue a token whose scopes and mode take in the call.", ADMIN, _TOKENS),
         ],
         involved=[ref for ref in (refused.agent, refused.capability) if ref],
     )
