@@ -19,6 +19,7 @@ from gateway.cancelling import cancel_call
 from gateway.dispatch import dispatch
 from gateway.ending import move, next_row
 from gateway.models import Run, ToolCall
+from gateway.runs import compiled_run
 from gateway.states import CallState
 from registry.validation import compile_schema
 
@@ -38,6 +39,7 @@ def give_input(*, call: ToolCall, action: str, content: Any, actor: Actor) -> To
             actor=actor,
         )
     if action == "accept":
+        compiled_run(call.run).resolve(call.capability_id)  # going on is an effect, too
         _check(call, content)
     answer = {"action": action, "content": content if action == "accept" else None}
     _resume(from_row(call), answer)

@@ -18,13 +18,13 @@ from audit.one_statement import Update, write_together
 from audit.payloads import find_payload
 from contextos.core.clock import format_time, utcnow
 from contextos.core.errors import ContextOSError, coded_error
-from contextos.identity.models import Agent, User
 from gateway.attempts import Attempt, from_row
 from gateway.dispatch import dispatch
 from gateway.ending import Ending, finish, held, next_row
 from gateway.gating import SUBJECT_KIND, approval_digest, mark_of
 from gateway.models import Run, ToolCall
 from gateway.normalise import normalise_refused
+from gateway.parties import require_parties
 from gateway.runs import compiled_run
 from gateway.states import CallState
 from registry.compiled import CompiledRun, PermittedCapability
@@ -182,7 +182,7 @@ def _changed(request: ApprovalRequest, call: ToolCall) -> str | None:
 
 def _today(attempt: Attempt) -> _Today:
     call = attempt.call
-    _require_standing(call)
+    require_parties(call)
     compiled = compiled_run(call.run)
     permitted = compiled.resolve(call.capability_id)
     decision = _decided(attempt, compiled, permitted)
@@ -193,15 +193,6 @@ def _today(attempt: Attempt) -> _Today:
     if gate is None:
         raise coded_error("approval.voided", message="The gate is not in force any more.")
     return _Today(permitted, decision, gate)
-
-
-def _require_standing(call: ToolCall) -> None:
-    """The agent, and the person it acts for, must still be there."""
-    agents = Agent.objects.filter(tenant_id=call.tenant_id, agent_id=call.agent_id)
-    if not agents.filter(is_active=True).exists():
-        raise coded_error("approval.voided", message="The agent has been switched off.")
-    if call.user_id and not User.objects.filter(user_id=call.user_id, is_active=True).exists():
-        raise coded_error("approval.voided", message="The person it acted for is gone.")
 
 
 def _decided(

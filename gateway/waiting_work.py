@@ -54,10 +54,10 @@ def keep_waiting(attempt: Attempt, reply: Reply) -> None:
         raise coded_error("call.lost_lease")
 
 
-def try_poll_later(attempt: Attempt) -> None:
+def try_poll_later(attempt: Attempt, **also: Any) -> None:
     """The poll itself failed: the work may go on all the same, so ask again, less often."""
     rows = ToolCall.objects.filter(**held(attempt.call))
-    rows.update(lease_until=None, due_at=utcnow() + poll_pause(attempt, None))
+    rows.update(lease_until=None, due_at=utcnow() + poll_pause(attempt, None), **also)
 
 
 def poll_pause(attempt: Attempt, reply: Reply | None) -> timedelta:

@@ -12,7 +12,7 @@ from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
 from gateway.attempts import Attempt, from_row
 from gateway.connectors.base import Connector, Reply, ReplyKind
-from gateway.ending import Ending, finish
+from gateway.ending import Ending, finish, held
 from gateway.execution import (
     HARMLESS,
     attempt_in_worker,
@@ -23,6 +23,7 @@ from gateway.execution import (
 )
 from gateway.leases import lease_to_execute, lease_to_poll
 from gateway.models import ToolCall
+from gateway.parties import require_parties
 from gateway.runs import compiled_run
 from gateway.states import CallState
 from gateway.waiting_work import keep_waiting, try_poll_later
@@ -76,10 +77,11 @@ def _execute(call: ToolCall) -> bool:
 
 
 def _refused_by_now(attempt: Attempt) -> ContextOSError | None:
-    """A kill switch or a revoked version bites also what was accepted but not yet begun."""
+    """A kill switch, a revoked version or an agent switched off bites also what still waits."""
     if attempt.in_doubt and not attempt.may_run_again:
         return coded_error("reconcile.not_deduplicated")
     try:
+        require_parties(attempt.call)
         compiled_run(attempt.call.run).resolve(attempt.call.capability_id)
     except ContextOSError as fault:
         return fault
@@ -114,12 +116,20 @@ def _ask(attempt: Attempt, connector: Connector) -> Reply:
     if not call.answer_payload:
         return connector.poll(attempt.invocation(), handle)
     answer = open_payload(tenant_id=call.tenant_id, payload_id=call.answer_payload)
+    # Given once at most: whether it arrived or not, the tool says by asking again.
+    if not ToolCall.objects.filter(**held(call)).update(answer_payload=""):
+        raise coded_error("call.lost_lease")
     return connector.give_input(attempt.invocation(), handle, answer)
 
 
 def _after_failed_poll(attempt: Attempt, fault: ContextOSError) -> bool:
     log.warning("poll failed", tool_call_id=attempt.call.pk, code=fault.code)
-    if fault.code in HARMLESS - {"function.busy"}:
+    if fault.code == "call.lost_lease":
+        raise fault
+    if fault.code == "function.busy":
+        # Nobody was asked, so that an answer still waits to be given.
+        try_poll_later(attempt, answer_payload=attempt.call.answer_payload)
+    elif fault.code in HARMLESS:
         # It can't be asked after at all, now or later.
         finish(attempt, judged_fault(attempt, coded_error("task.unreachable")), Ending())
     else:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import override_settings
 from django.utils import timezone
 
 from audit.decisions import rows_of
 from contextos.core.envelopes import ResultStatus
 from contextos.core.errors import ContextOSError, coded_error
+from contextos.identity.models import Agent
 from gateway.attempts import from_row
+from gateway.connectors.function.connector import runner_pool
 from gateway.connectors.function.frames import Patience
 from gateway.connectors.function.pool import RunnerPool
 from gateway.execution import judged_fault
@@ -219,3 +225,82 @@ def test_an_unknown_outcome_is_not_run_again_once_the_adapter_has_forgotten_its_
             reason="Let us try once more.",
         )
     assert refused.value.code == "reconcile.not_deduplicated"
+
+
+# --- who has left meanwhile -----------------------------------------------------------------------
+def _agent_switched_off(world: GatewayWorld) -> None:
+    Agent.objects.filter(pk=world.agent.pk).update(is_active=False)
+
+
+def _person_left_the_tenant(world: GatewayWorld) -> None:
+    person = world.house.user("service")
+    person.memberships.update(valid_until=timezone.now() - timedelta(seconds=1))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("leave", [_agent_switched_off, _person_left_the_tenant])
+@pytest.mark.proves("C6")
+def test_what_waits_in_the_queue_is_not_done_for_somebody_who_has_left(
+    leave: Callable[[GatewayWorld], None],
+) -> None:
+    world = GatewayWorld(with_work=True)
+    name = {"delegation": world.user_token}
+    run = world.post("/api/v1/runs", world.run_body(), **name).json()
+    body = {"run_id": run["run_id"], "capability_id": "notes.add", "args": {"text": "hello"}}
+    answer = world.post(CALLS, {**body, "idempotency_key": "ik_1"}, **name)
+    leave(world)
+    call = _worked(ToolCall.objects.get(pk=answer.json()["tool_call_id"]))
+    assert (call.state, call.error_code) == (CallState.REJECTED, "auth.subject_inactive")
+    assert _statuses(call) == ["APPROVED", "REJECTED"]
+
+
+# --- answers to questions of the tool -------------------------------------------------------------
+@pytest.fixture
+def dying_reports() -> Iterator[Path]:
+    runner_pool.cache_clear()
+    # Its own module registers names that the other functions have: it is loaded only there.
+    book = Path(tempfile.gettempdir()) / f"contextos-test-answers-{os.getpid()}.book"
+    book.unlink(missing_ok=True)
+    modules = ("tests.gateway.hardening_reports",)
+    with override_settings(CONTEXTOS_FUNCTION_MODULES=modules, FUNCTION_RUNNERS=1):
+        yield book
+        runner_pool().close()
+    runner_pool.cache_clear()
+    book.unlink(missing_ok=True)
+
+
+def _asked(world: GatewayWorld) -> ToolCall:
+    run_id = world.open_run()["run_id"]
+    body = {"run_id": run_id, "capability_id": "reports.build", "args": {"kind": "asks"}}
+    call = ToolCall.objects.get(pk=world.post(CALLS, body).json()["tool_call_id"])
+    for _ in range(2):
+        _worked(call)
+    assert call.state == CallState.INPUT_REQUIRED
+    return call
+
+
+@pytest.mark.django_db
+@pytest.mark.proves("C14")
+def test_an_answer_is_given_to_the_tool_once_also_when_nothing_comes_back(
+    dying_reports: Path,
+) -> None:
+    world = GatewayWorld(with_work=True)
+    call = _asked(world)
+    answer = {"action": "accept", "content": {"year": 2025}}
+    assert world.post(f"{CALLS}/{call.pk}/input", answer).status_code == 202
+    for _ in range(3):
+        _worked(call)
+    assert dying_reports.read_text() == "answered\n"
+    assert call.state == CallState.INPUT_REQUIRED, "the tool asks again"
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("dying_reports")
+@pytest.mark.proves("B19", "C14")
+def test_a_kill_switch_takes_no_more_answers_for_what_it_stopped() -> None:
+    world = GatewayWorld(with_work=True)
+    call = _asked(world)
+    _throw_switch(world)
+    answer = world.post(f"{CALLS}/{call.pk}/input", {"action": "accept", "content": {}})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "pin.revoked")
+    assert world.post(f"{CALLS}/{call.pk}/input", {"action": "decline"}).status_code == 202
