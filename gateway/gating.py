@@ -23,12 +23,14 @@ from contextos.core.modes import ApprovalMode
 from contextos.core.secret_schemas import secret_pointers
 from contextos.identity.models import Agent
 from gateway.context import CallContext
+from gateway.recording import shown_decision
 from registry.authorship import authors_of_bundles, authors_of_version
 from registry.policy import PolicyDecision
 from registry.resolution import ResolvedCapability
 
 SUBJECT_KIND = "tool_call"
 _AMOUNT = re.compile(r"^(?:amount|total|value|price)(?:_(?P<unit>[a-z]{3}))?$")
+_LARGEST_AMOUNT = 1e17  # what the column holds; a larger number is shown among the arguments
 _RISK = {ApprovalMode.DESTRUCTIVE: 40, ApprovalMode.DELEGATED: 30, ApprovalMode.NETWORK: 20}
 
 
@@ -77,7 +79,10 @@ def subject_of(
             chain=caller.chain,
             gate=gate,
         ),
-        view=_view(context, decision, tool_call_id, decision_id),
+        view={
+            **_view(context, tool_call_id, decision_id),
+            "policy": shown_decision(context, commitment),
+        },
         excluded=_excluded(context, decision),
         payload_id=payload_id,
         policy_decision_id=decision.policy_decision_id or "",
@@ -99,21 +104,31 @@ def mark_of(generation: int, gate: OpenGate) -> str:
 
 
 def amount_in(args: Mapping[str, Any]) -> tuple[Decimal | None, str]:
-    """The amount a queue shows at a glance, with its unit, by the names of the arguments."""
-    for name, value in args.items():
-        found = _AMOUNT.match(name)
-        if found and isinstance(value, int | float) and not isinstance(value, bool):
-            currency = args.get("currency")
-            unit = (found["unit"] or "").upper()
-            if not unit and isinstance(currency, str) and re.fullmatch(r"[A-Z]{3}", currency):
-                unit = currency
-            return Decimal(str(value)).quantize(Decimal("0.01")), unit
-    return None, ""
+    """The amount a queue shows at a glance, with its unit, by the names of the arguments.
+
+    The largest of several: in which order an agent names them must not decide what people see.
+    """
+    named = [(value, name) for name, value in args.items() if _is_amount(name, value)]
+    if not named:
+        return None, ""
+    value, name = max(named)
+    return Decimal(str(value)).quantize(Decimal("0.01")), _unit(name, args.get("currency"))
 
 
-def _view(
-    context: CallContext, decision: PolicyDecision, tool_call_id: str, decision_id: str
-) -> dict[str, Any]:
+def _is_amount(name: str, value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and abs(value) < _LARGEST_AMOUNT and _AMOUNT.match(name) is not None
+
+
+def _unit(name: str, currency: Any) -> str:
+    found = _AMOUNT.match(name)
+    if found and found["unit"]:
+        return found["unit"].upper()
+    stated = isinstance(currency, str) and re.fullmatch(r"[A-Z]{3}", currency)
+    return str(currency) if stated else ""
+
+
+def _view(context: CallContext, tool_call_id: str, decision_id: str) -> dict[str, Any]:
     capability, run = context.capability, context.run
     return {
         "summary": _summary(context),
@@ -133,7 +148,6 @@ def _view(
             "manifest_hash": capability.manifest_hash,
             "description": capability.declaration.get("description", ""),
         },
-        "policy": decision.document(),
         "requested_by": [link.as_dict() for link in context.caller.chain],
         "evidence_refs": list(context.request.evidence_refs),
         "reversible": _reversible(capability),

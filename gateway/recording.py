@@ -107,7 +107,7 @@ def decision_facts(
         session_id=request.session_id,
         intent=run.intent if run else None,
         decision_key=_decision_key(context),
-        policy_decision=_policy_decision(context, args_commitment),
+        policy_decision=shown_decision(context, args_commitment),
         evidence_refs=request.evidence_refs,
         controls_active=CONTROLS,
         plan=plan if request.plan_id or request.step_id else None,
@@ -116,7 +116,7 @@ def decision_facts(
     )
 
 
-def _policy_decision(context: CallContext, args_commitment: str) -> dict[str, Any] | None:
+def shown_decision(context: CallContext, args_commitment: str) -> dict[str, Any] | None:
     """The decision with its inputs hashed over the commitment: a record gives no value away."""
     if context.decision is None or context.inputs is None:
         return None
