@@ -1,4 +1,4 @@
-"""Starts the demo's processes, notices when one dies, stops them all cleanly."""
+"""Starts the demo's processes, revives a killed worker, stops them all cleanly."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from contextos.env import PROJECT_ROOT
 
 GRACE_SECONDS = 15
+LIVED_SECONDS = 3.0  # whoever ends sooner would only end again
 _SET_PARENT_DEATH_SIGNAL = 1
 
 
@@ -27,6 +28,7 @@ class ProcessSpec:
     name: str
     arguments: Sequence[str]
     module: str | None = None
+    revived: bool = False  # started again when it is killed; else its end is the end of all
 
     @property
     def command(self) -> list[str]:
@@ -53,19 +55,24 @@ class Supervisor:
         self._specs = specs
         self._environment = dict(environment)
         self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._began: dict[str, float] = {}
         self.stopping = threading.Event()
 
     def start(self) -> None:
         """Start every child; they end with us even if we are killed."""
         for spec in self._specs:
-            self._children[spec.name] = subprocess.Popen(  # noqa: S603  our own manage.py
-                spec.command,
-                cwd=PROJECT_ROOT,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C reaches us alone; we stop them in order
-                preexec_fn=_die_with_parent,  # noqa: PLW1509  no threads run yet at this point
-            )
+            self._start(spec)
+
+    def _start(self, spec: ProcessSpec) -> None:
+        self._began[spec.name] = time.monotonic()
+        self._children[spec.name] = subprocess.Popen(  # noqa: S603  our own manage.py
+            spec.command,
+            cwd=PROJECT_ROOT,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C reaches us alone; we stop them in order
+            preexec_fn=_die_with_parent,  # noqa: PLW1509  we run no threads
+        )
 
     def stop_on_signals(self) -> None:
         """SIGINT and SIGTERM ask for an orderly stop."""
@@ -81,12 +88,20 @@ class Supervisor:
         return None
 
     def wait(self) -> tuple[str, int] | None:
-        """Block until somebody asks to stop (None) or a child dies (its name and code)."""
+        """Block until somebody asks to stop (None) or a child dies for good (its name and code)."""
         while not self.stopping.wait(timeout=0.3):
             dead = self.first_dead()
-            if dead:
+            if dead and not self._revive(dead[0]):
                 return dead
         return None
+
+    def _revive(self, name: str) -> bool:
+        spec = next(spec for spec in self._specs if spec.name == name)
+        if not spec.revived or time.monotonic() - self._began[name] < LIVED_SECONDS:
+            return False
+        sys.stderr.write(f"demo: the {name} process was killed; it is started again.\n")
+        self._start(spec)
+        return True
 
     def stop(self) -> None:
         """Ask every child to finish, last started first; insist after the grace period."""

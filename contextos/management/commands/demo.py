@@ -127,12 +127,16 @@ def _processes(port: int) -> list[ProcessSpec]:
     threads = min(8, 2 * (os.cpu_count() or 1) + 1)  # more, and granian warns on every start
     web = ProcessSpec("web", ["serve", "--port", str(port), "--threads", str(threads)])
     if not settings.CELERY_BROKER_URL:
-        return [web, ProcessSpec("worker", ["run_embedded"])]
+        return [web, ProcessSpec("worker", ["run_embedded"], revived=True)]
     celery = ["-A", "contextos.celery", "-q"]
     schedule = str(settings.DATA_DIR / "celerybeat-schedule")
     worker = [*celery, "worker", "--concurrency", "4", "--loglevel", "WARNING", "-P", "prefork"]
     beat = [*celery, "beat", "--schedule", schedule, "--loglevel", "WARNING", "--pidfile="]
-    return [web, ProcessSpec("worker", worker, "celery"), ProcessSpec("beat", beat, "celery")]
+    return [
+        web,
+        ProcessSpec("worker", worker, "celery", revived=True),
+        ProcessSpec("beat", beat, "celery", revived=True),
+    ]
 
 
 def _with(ours: Iterable[str], given: Iterable[str]) -> str:
