@@ -212,6 +212,12 @@ VARIABLES: tuple[Variable, ...] = (
         "back. Keep it below the number of threads.",
     ),
     Variable(
+        "CONTEXTOS_ASGI_CALL_WAITERS",
+        _whole_number,
+        500,
+        "How many callers of one ASGI process may wait for a call to end; they hold no threads.",
+    ),
+    Variable(
         "CONTEXTOS_EMBEDDED_WORKERS",
         _whole_number,
         8,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections.abc import Collection
 
 from django.conf import settings
 from django.db.models import Q
@@ -33,6 +34,12 @@ def wait_for_end(tool_call_id: str, *, seconds: float) -> ToolCall | None:
         return _watched(tool_call_id, until=time.monotonic() + seconds)
     finally:
         _places.release()
+
+
+def ended_among(tool_call_ids: Collection[str]) -> list[str]:
+    """Those that have ended or ask their caller something, in one statement."""
+    rows = ToolCall.objects.filter(_worth_telling, pk__in=tool_call_ids)
+    return list(rows.values_list("pk", flat=True))
 
 
 def _watched(tool_call_id: str, *, until: float) -> ToolCall:

@@ -188,6 +188,7 @@ FUNCTION_ENVIRONMENT = ENV.words("CONTEXTOS_FUNCTION_ENVIRONMENT")
 FUNCTION_RUNNERS = ENV.number("CONTEXTOS_FUNCTION_RUNNERS")
 # How many callers of one web process may wait for an end (`Prefer: wait`); others come back.
 CALL_WAITERS = ENV.number("CONTEXTOS_CALL_WAITERS")
+ASGI_CALL_WAITERS = ENV.number("CONTEXTOS_ASGI_CALL_WAITERS")
 # How many calls the embedded worker makes at the same time.
 EMBEDDED_WORKERS = ENV.number("CONTEXTOS_EMBEDDED_WORKERS")
 # The same call failing this often in a row is refused until the first failure is this old.
