@@ -41,12 +41,16 @@ def _measured(*, quick: bool) -> list[dict[str, object]]:
     from django.db import connection
     from django.test.utils import setup_test_environment
 
+    from tests.bench.gateway_rows import gateway_rows
     from tests.bench.registry_rows import registry_rows
 
     setup_test_environment()
     connection.creation.create_test_db(verbosity=0, autoclobber=True)
     try:
-        return [row.as_dict() for row in registry_rows(quick=quick)]
+        rows = [row.as_dict() for row in registry_rows(quick=quick)]
+        if connection.vendor == "postgresql":
+            rows += [row.as_dict() for row in gateway_rows(quick=quick)]
+        return rows
     finally:
         connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)
 

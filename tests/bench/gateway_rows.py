@@ -1,0 +1,122 @@
+"""What governing a call costs: direct and governed reads in one interleaved run, on PostgreSQL."""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+
+from gateway.connectors.function.frames import Patience
+from gateway.connectors.function.pool import RunnerPool
+from registry.compiled import RunTerms, compile_run, packs_for_run, pins_for_run
+from registry.selectors import generation_of
+from tests.bench.filled_tables import insert_cost_ratio
+from tests.bench.measure import Row, median_ms
+from tests.bench.served import FUNCTIONS, Served, served
+from tests.gateway.world import INTENT, GatewayWorld
+from tests.registry.documents import pack_permitting, permission
+from tests.registry.house import House
+from tests.registry.manifests import many
+from tests.registry.walks import pack_walk
+
+_DIRECT = {
+    "function": "examples.orders:lookup",
+    "action": "invoke",
+    "args": {"order_id": "ord_0001"},
+    "call": {
+        "tool_call_id": "tool_direct",
+        "tenant_id": "tenant_direct",
+        "capability_id": "orders.lookup",
+        "attempt": 1,
+    },
+}
+
+
+def gateway_rows(*, quick: bool) -> Iterator[Row]:
+    """Every row of the gateway; quick runs call less often."""
+    world = GatewayWorld()
+    with served(world) as gateway:
+        yield from _added_rows(gateway, calls=250 if quick else 2000)
+        for threads in (8, 32):
+            yield _throughput_row(gateway, threads, seconds=3.0 if quick else 15.0)
+        yield Row("errors", gateway.errors, "answers", must=0, aim=0)
+    yield Row(
+        "insert_cost_ratio",
+        insert_cost_ratio(world, rows=100_000, repeats=60 if quick else 180),
+        "x",
+        must=1.5,
+        aim=1.2,
+    )
+    yield _compile_row(3 if quick else 11)
+
+
+def _added_rows(gateway: Served, *, calls: int) -> Iterator[Row]:
+    """Each governed call right after a direct one, so that both meet the same machine."""
+    runner = RunnerPool([FUNCTIONS], size=1)
+    direct, governed = [], []
+    for _ in range(20):  # caches, connections, runners
+        _ask(runner)
+        gateway.lookup()
+    spent = gateway.cpu_seconds()
+    for _ in range(calls):
+        direct.append(_timed_direct(runner))
+        started = time.perf_counter()
+        gateway.lookup()
+        governed.append(time.perf_counter() - started)
+    spent = gateway.cpu_seconds() - spent
+    runner.close()
+    added = (statistics.median(governed) - statistics.median(direct)) * 1000
+    yield Row("read_only_added_p50_ms", added, "ms", must=15, aim=6)
+    yield Row("gateway_cpu_ms_per_call", spent / calls * 1000, "ms", must=4, aim=3)
+
+
+def _ask(runner: RunnerPool) -> None:
+    runner.ask(_DIRECT, Patience(time.monotonic() + 5))
+
+
+def _timed_direct(runner: RunnerPool) -> float:
+    started = time.perf_counter()
+    _ask(runner)
+    return time.perf_counter() - started
+
+
+def _throughput_row(gateway: Served, threads: int, *, seconds: float) -> Row:
+    counts = [0] * threads
+    until = time.monotonic() + seconds
+
+    def call_on(number: int) -> None:
+        while time.monotonic() < until:
+            gateway.lookup()
+            counts[number] += 1
+
+    callers = [threading.Thread(target=call_on, args=[number]) for number in range(threads)]
+    started = time.monotonic()
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    rate = sum(counts) / (time.monotonic() - started)
+    name = f"throughput_{threads}_per_s"
+    return Row(name, rate, "calls/s", must=100, aim=250, higher_is_better=True)
+
+
+def _compile_row(repeats: int) -> Row:
+    """A run's manifest over a thousand permitted capabilities, as after a publication."""
+    house = House()
+    house.published(many(1000))
+    grants = [permission("adp_orders", f"lookup_{number}") for number in range(1000)]
+    pack_walk(house).published(pack_permitting(*grants))
+    tenant_id, generation = house.tenant_id, generation_of(house.tenant_id)
+    packs = packs_for_run(tenant_id=tenant_id, intent=INTENT, generation=generation)
+    where = {"tenant_id": tenant_id, "environment": "production"}
+    pins = pins_for_run(**where, generation=generation, pack_refs=packs)
+    terms = RunTerms.of(**where, intent=INTENT, role="support_agent", pack_refs=packs, pins=pins)
+
+    def compiled() -> int:
+        return len(compile_run(terms, generation).manifest_json)
+
+    if len(compile_run(terms, generation).permitted) != 1000:
+        raise RuntimeError("the run may not call all thousand")
+    value = median_ms(compiled, repeats=repeats)
+    return Row("manifest_compile_1000_ms", value, "ms", must=500, aim=150)

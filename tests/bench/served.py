@@ -1,0 +1,132 @@
+"""The web server as a real process over the bench's database, and what it costs in CPU time."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import connection
+
+from tests.gateway.world import INTENT, GatewayWorld
+from tests.ops.environment import ROOT, bare_environment
+from tests.ops.processes import free_port
+
+FUNCTIONS = "tests.gateway.order_functions"
+THREADS = 8
+CALLS_PER_RUN = 190  # below the run's own budget of 200
+START_SECONDS = 60.0
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(slots=True)
+class Served:
+    """A running gateway; `errors` counts every answer that was not 200."""
+
+    pid: int
+    port: int
+    token: str
+    tenant_id: str
+    errors: int = 0
+    _kept: threading.local = field(default_factory=threading.local)
+
+    def lookup(self) -> None:
+        """One governed read, over a connection and a run of this thread."""
+        made = getattr(self._kept, "made", 0)
+        if made % CALLS_PER_RUN == 0:
+            self._kept.run_id = self._post("/api/v1/runs", self._run(), expected=201)["run_id"]
+        self._kept.made = made + 1
+        self._post("/api/v1/tool-calls", {**_LOOKUP, "run_id": self._kept.run_id}, expected=200)
+
+    def cpu_seconds(self) -> float:
+        """What the process that answers has used so far; its runners are others."""
+        spent = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(spent[11]) + int(spent[12])) / _TICKS
+
+    def _run(self) -> dict[str, str]:
+        return {"tenant_id": self.tenant_id, "intent": INTENT, "environment": "production"}
+
+    def _post(self, path: str, body: Mapping[str, object], *, expected: int) -> dict[str, str]:
+        if not hasattr(self._kept, "connection"):
+            self._kept.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        headers = {
+            "Authorization": f"Bearer {self.token}",
+            "Content-Type": "application/json",
+        }
+        self._kept.connection.request("POST", path, json.dumps(body), headers)
+        answer = self._kept.connection.getresponse()
+        text = answer.read()
+        if answer.status != expected:
+            self.errors += 1
+        found: dict[str, str] = json.JSONDecoder().decode(text.decode())
+        return found
+
+
+_LOOKUP: dict[str, object] = {
+    "capability_id": "orders.lookup",
+    "args": {"order_id": "ord_0001"},
+}
+
+
+@contextmanager
+def served(world: GatewayWorld) -> Iterator[Served]:
+    """`manage.py serve` until the block ends."""
+    port, token = free_port(), world.agent_token  # issuing it makes the key that readiness asks for
+    command = ["manage.py", "serve", "--port", str(port), "--threads", str(THREADS)]
+    server = subprocess.Popen(
+        [sys.executable, *command],
+        cwd=ROOT,
+        env=_environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        _wait_until_ready(server, port)
+        yield Served(_worker_of(server.pid), port, token, world.tenant_id)
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+
+def _environment() -> dict[str, str]:
+    """The same database and keys as this process has; no broker, reads need none."""
+    given = urlsplit(os.environ["DATABASE_URL"])
+    own = given._replace(path=f"/{connection.settings_dict['NAME']}").geturl()
+    return bare_environment() | {
+        "DATABASE_URL": own,
+        "CONTEXTOS_DATA_DIR": str(settings.DATA_DIR),
+        "CONTEXTOS_SECRET_KEY": settings.SECRET_KEY,
+        "CONTEXTOS_FIELD_KEYS": ",".join(settings.FIELD_KEYS),
+        "CONTEXTOS_FUNCTION_MODULES": FUNCTIONS,
+    }
+
+
+def _wait_until_ready(server: subprocess.Popen[bytes], port: int) -> None:
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and server.poll() is None:
+        probe = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+        try:
+            probe.request("GET", "/readyz")
+            if probe.getresponse().status == 200:
+                return
+        except (OSError, http.client.HTTPException):
+            time.sleep(0.1)
+        finally:
+            probe.close()
+    raise RuntimeError("the web server did not become ready")
+
+
+def _worker_of(parent: int) -> int:
+    """The process that answers: granian's only worker."""
+    (worker,) = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return int(worker)

@@ -1,0 +1,144 @@
+"""A failure at every single statement of accepting and of working: what holds, holds after each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test import override_settings
+from django.utils import timezone
+
+from gateway.connectors.function.connector import runner_pool
+from gateway.models import ToolCall
+from gateway.states import CallState
+from gateway.sweep import sweep_calls
+from gateway.worker import work_on
+from tests.faults.breaking import Break, Way, broken
+from tests.faults.invariants import check_invariants
+from tests.faults.ledger_functions import LEDGER_VARIABLE
+from tests.faults.ledger_manifests import POST, POST_BLINDLY, READ, ledger, ledger_pack
+from tests.faults.store import Ledger, Store
+from tests.gateway.world import GatewayWorld
+from tests.registry.walks import pack_walk
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CALLS = "/api/v1/tool-calls"
+UNDER_WAY = (CallState.QUEUED, CallState.EXECUTING)
+MOST_STATEMENTS = 60  # far above what a call needs; the loop ends with the first that needs less
+
+
+class Workshop:
+    """One tenant, the ledger's functions in a real runner, and time that can be made to pass."""
+
+    def __init__(self, ledger_file: Path) -> None:
+        self.world, self.ledger = GatewayWorld(), Ledger(ledger_file)
+        self.world.house.published(ledger())
+        pack_walk(self.world.house).published(ledger_pack())
+        self._made = 0
+        self._runs: dict[Way, str] = {}
+
+    def run_for(self, fault: Break) -> str:
+        """One run for each way to break, so that no budget ends before the statements do."""
+        if fault.way not in self._runs:
+            self._runs[fault.way] = str(self.world.open_run()["run_id"])
+        return self._runs[fault.way]
+
+    def propose(self, capability: str, key: str, run_id: str) -> Any:
+        body = {"run_id": run_id, "capability_id": capability, "args": {"text": "quick"}}
+        return self.world.post(CALLS, {**body, "idempotency_key": key})
+
+    def new_key(self) -> str:
+        self._made += 1
+        return f"broken-{self._made}"
+
+    def let_time_pass(self) -> None:
+        """Leases run out, the sweep looks, workers work, until nothing is under way."""
+        while open_calls := list(ToolCall.objects.filter(state__in=UNDER_WAY)):
+            past = timezone.now() - timedelta(seconds=1)
+            ToolCall.objects.filter(state=CallState.EXECUTING).update(lease_until=past)
+            sweep_calls()
+            for call in open_calls:
+                work_on(call.pk)
+
+    def check(self) -> None:
+        check_invariants(_store(), self.ledger)
+
+
+def _store() -> Store:
+    """The test database, seen by somebody else."""
+    told = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return Store(f"sqlite:///{told['NAME']}")
+    place = f"{told['HOST']}:{told['PORT']}/{told['NAME']}"
+    return Store(f"postgresql://{told['USER']}:{told['PASSWORD']}@{place}")
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Iterator[Workshop]:
+    runner_pool.cache_clear()
+    os.environ[LEDGER_VARIABLE] = str(tmp_path / "ledger.sqlite3")
+    told = {
+        "CONTEXTOS_FUNCTION_MODULES": ("tests.faults.ledger_functions",),
+        "FUNCTION_ENVIRONMENT": (*settings.FUNCTION_ENVIRONMENT, LEDGER_VARIABLE),
+        "FUNCTION_RUNNERS": 1,
+        "CELERY_BROKER_URL": None,
+    }
+    with override_settings(**told):
+        yield Workshop(tmp_path / "ledger.sqlite3")
+        runner_pool().close()
+    runner_pool.cache_clear()
+    del os.environ[LEDGER_VARIABLE]
+
+
+def _faults() -> Iterator[Break]:
+    """In every way, at one statement after the other, until one comes too late to break it."""
+    for way in Way:
+        fault = Break(1, way)
+        while fault.number < MOST_STATEMENTS:
+            yield fault
+            if not fault.happened:
+                break
+            fault = Break(fault.number + 1, way)
+        assert 3 < fault.number < MOST_STATEMENTS, fault
+
+
+@pytest.mark.proves("C9", "E1")
+@pytest.mark.parametrize("capability", [READ, POST, POST_BLINDLY])
+def test_a_proposal_that_breaks_anywhere_is_found_again_by_its_key(
+    workshop: Workshop, capability: str
+) -> None:
+    for fault in _faults():
+        run_id, key, told = workshop.run_for(fault), workshop.new_key(), None
+        with broken(fault):
+            told = workshop.propose(capability, key, run_id)
+        again = workshop.propose(capability, key, run_id)
+        workshop.let_time_pass()
+        last = workshop.propose(capability, key, run_id)
+        assert again.status_code in (200, 202, 409), (fault, again.content)
+        assert last.json()["status"] == "ok", (fault, last.content)
+        named = {answer.json()["tool_call_id"] for answer in (told, again, last) if answer}
+        assert len(named - {None}) == 1, (fault, named)
+    workshop.check()
+
+
+@pytest.mark.proves("C9", "C12", "E1")
+@pytest.mark.parametrize("capability", [POST, POST_BLINDLY])
+def test_a_worker_that_breaks_anywhere_doubles_nothing(workshop: Workshop, capability: str) -> None:
+    ends = set()
+    for fault in _faults():
+        run_id, key = workshop.run_for(fault), workshop.new_key()
+        accepted = workshop.propose(capability, key, run_id).json()["tool_call_id"]
+        with broken(fault):
+            work_on(accepted)
+        workshop.let_time_pass()
+        last = workshop.propose(capability, key, run_id).json()
+        assert last["tool_call_id"] == accepted
+        ends.add(last["status"])
+    workshop.check()
+    assert ends == ({"ok"} if capability == POST else {"ok", "unknown_outcome"}), ends
