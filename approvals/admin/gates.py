@@ -88,6 +88,11 @@ class GateAdmin(GateDraftPages, ReviewedVersionAdmin):
     )
     empty_action = ("Write your first gate", f"admin:{STEM}_new")
 
+    class Media:
+        """What the list's lines look like."""
+
+        css = {"all": ["contextos/gates.css"]}
+
     # --- the list -----------------------------------------------------------------------------
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """With what is in force and what is under way of the same gate; without envelopes."""
@@ -106,7 +111,7 @@ class GateAdmin(GateDraftPages, ReviewedVersionAdmin):
     def shown_gate(self, version: GateVersion) -> SafeString:
         """Its id, and which version the line is about."""
         return format_html(
-            '<span class="gw-cell"><b>{}</b><span class="gate-sub">{} {}</span></span>',
+            '<span class="gate-name">{}</span> <span class="gate-sub">{} {}</span>',
             version.gate_id,
             version.version,
             state_badge(version.state),
@@ -129,6 +134,8 @@ class GateAdmin(GateDraftPages, ReviewedVersionAdmin):
             if (pk := getattr(version, f"{state.value}_id"))
             and (number := getattr(version, f"{state.value}_number"))
         ]
+        if not found:
+            return format_html('<span class="gate-count">{}</span>', "nothing")
         return format_html_join(" ", '<a class="gate-work" href="{}">{} {}</a>', found)
 
     @display(description="People")

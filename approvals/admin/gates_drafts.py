@@ -26,6 +26,7 @@ from approvals.services import gates
 from contextos.adminkit.tenancy import acting_tenant
 from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
+from contextos.core.text import single_line
 from contextos.identity.actors import actor_of
 from contextos.identity.models import User
 from contextos.review.findings import Finding, Severity
@@ -201,7 +202,7 @@ class GateDraftPages:
     ) -> HttpResponse:
         rows = editing.rows()
         list_url = reverse(f"admin:{STEM}_changelist")
-        title = f"Edit {version}" if version else "New gate"
+        title = f"Edit {version}" if version else _new_title(request, editing)
         fields = None
         if editing.document is not None and not editing.as_json:
             fields = fields_of(editing.document, group_choices(tenant_of(request)))
@@ -225,6 +226,12 @@ class GateDraftPages:
         }
         status = 422 if request.method == "POST" and editing.refusal else 200
         return TemplateResponse(request, "approvals/gate_edit.html", context, status=status)
+
+
+def _new_title(request: HttpRequest, editing: GateEditing) -> str:
+    named = str((editing.document or {}).get("gate_id") or "")
+    copied = bool(request.GET.get("from")) and bool(named)
+    return f"New version of {single_line(named, limit=80)}" if copied else "New gate"
 
 
 def _rearranged(editing: GateEditing, document: dict[str, Any], action: str) -> GateEditing:

@@ -42,7 +42,9 @@ class ShownFilter(admin.SimpleListFilter):
 
 
 def gates_in_review(request: HttpRequest) -> str:
-    """How many versions wait for a reviewer; nothing when none does."""
+    """How many versions wait for a reviewer, for those who review; nothing when none does."""
+    if not request.user.has_perm("approvals.review_gateversion"):
+        return ""
     tenant = acting_tenant(request)
     rows = GateVersion.objects.filter(
         tenant_id=tenant.pk if tenant else None, state=VersionState.IN_REVIEW

@@ -13,7 +13,6 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from guardian.models import GroupObjectPermission
 
-from approvals.admin.reports import reports_view
 from approvals.eligibility import VOTING_ROLE
 from approvals.gates import read_terms
 from approvals.models import ApproverGroup, Gate, GateVersion
@@ -49,7 +48,7 @@ class ApproverGroupAdmin(TenantScopedAdmin):
     nav_title = "Approver groups"
     nav_icon = "groups"
     nav_order = 40
-    nav_more = (MenuLine("Reports", "monitoring", f"admin:{STEM}_reports", order=60),)
+    nav_more = (MenuLine("Reports", "monitoring", "admin:approvals_reports", order=60),)
     empty_title = "No approver groups yet"
     empty_text = (
         "Gates name groups, not people: make a group such as finance, put people into it, and let "
@@ -95,10 +94,9 @@ class ApproverGroupAdmin(TenantScopedAdmin):
 
     # --- the page of one group ----------------------------------------------------------------
     def get_urls(self) -> list[URLPattern]:
-        """The reports and the two buttons before Django's own pages."""
+        """The two buttons before Django's own pages."""
         guarded = self.admin_site.admin_view
         return [
-            path("reports/", guarded(self.reports_view), name=f"{STEM}_reports"),
             path("<path:object_id>/join/", guarded(self.join_view), name=f"{STEM}_join"),
             path("<path:object_id>/leave/", guarded(self.leave_view), name=f"{STEM}_leave"),
             *super().get_urls(),
@@ -153,12 +151,6 @@ class ApproverGroupAdmin(TenantScopedAdmin):
                 messages.success(request, done.format(user))
         return HttpResponseRedirect(reverse(f"admin:{STEM}_change", args=[group.pk]))
 
-    def reports_view(self, request: HttpRequest) -> HttpResponse:
-        """Workload, waiting times, haste."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        return reports_view(request, self._frame(request, "Reports"))
-
     def _group(self, request: HttpRequest, object_id: str) -> ApproverGroup:
         group = self.get_object(request, object_id)
         if not isinstance(group, ApproverGroup):
@@ -173,7 +165,7 @@ class ApproverGroupAdmin(TenantScopedAdmin):
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": title,
-            "trail": [("", title)] if title == "Reports" else [top, ("", title)],
+            "trail": [top, ("", title)],
         }
 
 

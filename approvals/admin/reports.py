@@ -8,6 +8,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from django import forms
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -85,11 +86,16 @@ class SpanForm(forms.Form):
         return values
 
 
-def reports_view(request: HttpRequest, site_context: dict[str, Any]) -> HttpResponse:
-    """Everything for a span of days."""
+def reports_view(request: HttpRequest) -> HttpResponse:
+    """Everything for a span of days; approvers do not read about each other here."""
     tenant_id = tenant_of(request)
-    if not request.user.has_perm("approvals.view_vote"):
+    if not request.user.has_perms(["approvals.view_vote", "approvals.view_approvergroup"]):
         raise PermissionDenied
+    site_context = {
+        **admin.site.each_context(request),
+        "title": "Reports",
+        "trail": [("", "Reports")],
+    }
     gates = list(Gate.objects.filter(tenant_id=tenant_id).values_list("gate_id", flat=True))
     form = SpanForm(_defaults() | request.GET.dict(), gates=gates)
     if not form.is_valid():

@@ -1,4 +1,4 @@
-"""Short addresses for messages: they stay when the pages behind them move."""
+"""The reports, and short addresses for messages that stay when the pages behind them move."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path
 
 from approvals.admin.frame import queue_url, url_of
+from approvals.admin.reports import reports_view
 
 View = Callable[..., Any]
 
@@ -18,6 +19,7 @@ def approvals_urls(guarded: Callable[[View], View]) -> list[URLPattern]:
     return [
         path("approvals/queue/", guarded(_queue), name="approvals_queue"),
         path("approvals/queue/<str:approval_id>/", guarded(_request), name="approvals_request"),
+        path("approvals/reports/", guarded(reports_view), name="approvals_reports"),
     ]
 
 

@@ -101,17 +101,15 @@ def test_a_chart_draws_the_longest_bar_widest_and_says_its_numbers() -> None:
     [("admin", 200), ("auditor", 200), ("operator", 200), ("author", 403), ("approver", 403)],
 )
 def test_who_sees_reports(house: GateHouse, name: str, status: int) -> None:
-    answer = house.browser(name).get(page("approvergroup_reports"))
+    answer = house.browser(name).get(page("reports"))
     assert answer.status_code == status
-    link = page("approvergroup_reports")
+    link = page("reports")
     front = house.browser(name).get("/admin/", follow=True)
     assert (link in text_of(front)) == (status == 200)
 
 
 def test_an_empty_tenant_gets_an_explanation(house: GateHouse) -> None:
-    assert "Nothing happened in these days" in text_of(
-        house.browser("admin").get(page("approvergroup_reports"))
-    )
+    assert "Nothing happened in these days" in text_of(house.browser("admin").get(page("reports")))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +124,7 @@ def test_an_empty_tenant_gets_an_explanation(house: GateHouse) -> None:
 def test_days_that_make_no_sense_are_refused_with_the_reason(
     house: GateHouse, query: dict[str, str]
 ) -> None:
-    answer = house.browser("admin").get(page("approvergroup_reports"), query)
+    answer = house.browser("admin").get(page("reports"), query)
     assert answer.status_code == 422
     assert "cos-field__error" in text_of(answer)
 
@@ -147,16 +145,14 @@ def test_haste_and_an_attempt_at_ones_own_show_and_stay_in_the_tenant(
     own.refresh_from_db()
     with pytest.raises(ContextOSError):
         world.vote(own, "fin2")
-    answer = browser_of(world.house.user("auditor"), world.house.tenant).get(
-        page("approvergroup_reports")
-    )
+    answer = browser_of(world.house.user("auditor"), world.house.tenant).get(page("reports"))
     context = answer.context
     assert [row["approval_id"] for row in context["quick"]] == [quick.pk]
     assert [(row["approval_id"], row["gate"]) for row in context["attempts"]] == [(own.pk, GATE)]
     assert context["attempts"][0]["who"] == world.approver("fin2").username
     assert context["whole"].opened == 2
     neighbour = GateHouse()
-    foreign = neighbour.browser("admin").get(page("approvergroup_reports"))
+    foreign = neighbour.browser("admin").get(page("reports"))
     assert quick.pk not in text_of(foreign)
     assert own.pk not in text_of(foreign)
 
@@ -168,7 +164,7 @@ def test_a_gate_and_days_narrow_the_sums(world: GateWorld, function_runner: None
     Vote.objects.update(created_at=old + timedelta(minutes=10))
     ApprovalRequest.objects.update(created_at=old, decided_at=old + timedelta(minutes=10))
     visitor = browser_of(world.house.user("admin"), world.house.tenant)
-    address = page("approvergroup_reports")
+    address = page("reports")
     assert visitor.get(address).context["whole"].opened == 0
     days = {
         "since": (old - timedelta(days=1)).date().isoformat(),
