@@ -15,7 +15,7 @@ Weight = Literal["high", "medium", "low"]
 OFFICE_OPENS, OFFICE_CLOSES = 7, 19  # UTC, Monday to Friday
 SATURDAY = 5
 _MODES: dict[str, tuple[Weight, str]] = {
-    "destructive": ("high", "This is a destructive call: it changes something for good."),
+    "destructive": ("high", "This is a destructive call, the riskiest kind there is."),
     "delegated": ("medium", "This call acts outside with the authority of the person it is for."),
     "network": ("medium", "This call reaches a system outside."),
     "local_write": ("low", "This call changes something inside only."),

@@ -13,13 +13,14 @@ from django.template.response import TemplateResponse
 
 from approvals.admin.frame import frame, queue_url, url_of
 from approvals.admin.reading import Reading
-from approvals.admin.viewer import Viewer
 from approvals.figures import Figures, figures_of
 from approvals.gates import read_terms
 from approvals.labels import VERDICT_WORDS, asks, name
 from approvals.models import ApprovalRequest
 from approvals.services.votes import APPROVE, MAX_REASON, REJECT, Ballot, cast_vote
+from approvals.viewer import Viewer
 from contextos.core.errors import ContextOSError
+from contextos.identity.models import User
 
 MOST = 20
 LEAST = 2
@@ -126,12 +127,12 @@ def _page(
     fault: str = "",
     status: int,
 ) -> TemplateResponse:
-    figures = figures_of(request)
+    figures, people = figures_of(request), _names(rows)
     title = f"{'Approve' if verdict == APPROVE else 'Reject'} {len(rows)} requests"
     context = {
         **frame(request, "Several at once" if fault else title),
         "heading": title,
-        "rows": [_row(row, figures) for row in rows],
+        "rows": [_row(row, figures, people) for row in rows],
         "totals": _totals(rows, figures),
         "capability": name(rows[0].capability_id) if rows else "",
         "gate": name(rows[0].gate_id) if rows else "",
@@ -143,15 +144,20 @@ def _page(
     return TemplateResponse(request, "approvals/bulk.html", context, status=status)
 
 
-def _row(row: ApprovalRequest, figures: Figures) -> dict[str, Any]:
+def _row(row: ApprovalRequest, figures: Figures, people: dict[str, str]) -> dict[str, Any]:
     return {
         "id": row.pk,
         "digest": row.digest,
         "url": url_of(row),
         "summary": name(str(row.view.get("summary", ""))),
         "amount": figures.amount(row.amount, row.unit),
-        "asks": asks(row.agent_id, row.user_id),
+        "asks": asks(row.agent_id, people.get(row.user_id, row.user_id)),
     }
+
+
+def _names(rows: list[ApprovalRequest]) -> dict[str, str]:
+    people = User.objects.filter(user_id__in=[row.user_id for row in rows])
+    return {user.user_id: str(user) for user in people}
 
 
 def _totals(rows: list[ApprovalRequest], figures: Figures) -> list[str]:

@@ -34,7 +34,7 @@ class VoteForm(forms.Form):
         label="Why",
         max_length=MAX_REASON,
         required=False,
-        widget=forms.Textarea(attrs={"rows": 2, "autofocus": True}),
+        widget=forms.Textarea(attrs={"rows": 2}),
     )
     on_behalf_of = forms.ChoiceField(label="In whose name", required=False)
     code = forms.CharField(
@@ -80,6 +80,14 @@ class VoteForm(forms.Form):
         field.choices = [(way.value, way.label) for way in reading.ways]
         if [way.value for way in reading.ways] == [""]:
             del self.fields["on_behalf_of"]  # nothing to choose
+
+    def focus_fault(self) -> None:
+        """Typing goes on where something is wrong, or at the first field."""
+        wrong = next((key for key in self.fields if key in self.errors), "reason")
+        for key, field in self.fields.items():
+            field.widget.attrs.pop("autofocus", None)
+            if key == wrong:
+                field.widget.attrs["autofocus"] = True
 
     def clean_code(self) -> str:
         """Digits, however they were typed."""
@@ -141,6 +149,7 @@ def _explain(form: VoteForm, refused: ContextOSError) -> None:
 
 def _page(request: HttpRequest, reading: Reading, verdict: str, form: VoteForm) -> TemplateResponse:
     asked = reading.request
+    form.focus_fault()
     title = f"{_TITLES[verdict]} {name(asked.capability_id)}"
     context = {
         **frame(request, title, above=(url_of(asked), "Request")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 
-from approvals.admin.viewer import viewer_of
+from approvals.viewer import viewer_of
 
 MOST_COUNTED = 99
 

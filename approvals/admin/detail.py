@@ -91,7 +91,7 @@ def _origin(request: HttpRequest, asked: ApprovalRequest) -> dict[str, Any]:
     return {
         "chain": _chain(view.get("requested_by") or ()),
         "intent": name(str(view.get("intent") or "")),
-        "environment": name(str(view.get("environment") or "")),
+        "run_environment": name(str(view.get("environment") or "")),
         "adapter": name(f"{adapter} {version}".strip()),
         "manifest_hash": str(capability.get("manifest_hash") or ""),
         "call_id": name(asked.subject_id),
@@ -113,8 +113,9 @@ def _chain(links: Iterable[dict[str, Any]]) -> list[str]:
 def _policy(request: HttpRequest, asked: ApprovalRequest) -> dict[str, Any]:
     said = asked.view.get("policy") or {}
     bundles = [str(ref) for ref in said.get("bundle_versions") or ()]
+    code, _, sentence = str(said.get("reason") or "").partition(": ")
     return {
-        "reason": name(str(said.get("reason") or "")),
+        "reason": name(sentence if " " not in code and sentence else str(said.get("reason") or "")),
         "rules": [name(str(rule)) for rule in said.get("matched_rule_ids") or ()],
         "bundles": [(name(ref), _bundle_url(request, ref)) for ref in bundles],
         "quorum": said.get("quorum"),

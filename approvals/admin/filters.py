@@ -9,10 +9,10 @@ from urllib.parse import urlencode
 
 from django.db.models import QuerySet
 
-from approvals.admin.viewer import Pile, Viewer
 from approvals.labels import name
 from approvals.models import ApprovalRequest
 from approvals.states import RequestState
+from approvals.viewer import Pile, Viewer
 from contextos.core.modes import ApprovalMode
 
 MINE, ALL, ENDED = "mine", "all", "ended"

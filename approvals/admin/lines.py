@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.db.models import Count, IntegerField, Min, OuterRef, QuerySet, Subquery
@@ -115,12 +116,16 @@ def _line(row: Any, wanted: Wanted, figures: Figures) -> Line:
         votes=_votes_words(row.yes, terms.stages[stage].quorum, row.no),
         left=time_left(row, terms, now),
         state=state_badge(row.state),
-        age=span(now - row.created_at),
+        age=_ago(now - row.created_at),
         count=heap,
         alike_query=wanted.query(like=row.likeness, p=1) if heap > 1 else "",
         url=url_of(row).removesuffix("change/"),
         bulk=wanted.waits and row.effective_mode != "destructive",
     )
+
+
+def _ago(length: timedelta) -> str:
+    return f"asked {span(length)} ago" if length >= timedelta(minutes=1) else "asked just now"
 
 
 def _stage_words(title: str, stage: int, stages: int) -> str:

@@ -22,12 +22,13 @@ from approvals.admin.lines import page_of
 from approvals.admin.reading import Reading
 from approvals.admin.saved_views import views_of, views_view
 from approvals.admin.talk import say_view
-from approvals.admin.viewer import Pile, Viewer, viewer_of
 from approvals.figures import figures_of
 from approvals.labels import name
 from approvals.models import ApprovalRequest
 from approvals.services.votes import APPROVE, REJECT
+from approvals.viewer import Pile, Viewer, viewer_of
 from contextos.adminkit.base import ReadOnlyAdmin, TenantScopedAdmin
+from contextos.core.text import has_invisible
 
 _BASE = "approvals_approvalrequest"
 
@@ -107,7 +108,7 @@ class ApprovalRequestAdmin(ReadOnlyAdmin, TenantScopedAdmin):
             "page": page,
             "tabs": _tabs(viewer, wanted, piles),
             "filters": filters_for(wanted, piles),
-            "agents": sorted({row.agent_id for row in page.rows}),
+            "agents": sorted({r.agent_id for r in page.rows if not has_invisible(r.agent_id)}),
             "views": views_of(request, viewer, wanted),
             "here": wanted.query(p=1),
             "older": wanted.query(p=wanted.p + 1) if page.more else "",
@@ -116,6 +117,7 @@ class ApprovalRequestAdmin(ReadOnlyAdmin, TenantScopedAdmin):
             "bulk_url": page_url("bulk"),
             "views_url": page_url("views"),
             "may_vote": bool(viewer.gates),
+            "ticks": bool(viewer.gates) and any(line.bulk for line in page.lines),
         }
         return TemplateResponse(request, "approvals/queue.html", context)
 

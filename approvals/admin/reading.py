@@ -7,13 +7,13 @@ from functools import cached_property
 
 from django.db.models import Q
 
-from approvals.admin.keepers import keepers, stand_ins
-from approvals.admin.viewer import Viewer
 from approvals.eligibility import Ask, Refused, refusal
 from approvals.gates import GateTerms, Stage, read_terms, tally
+from approvals.keepers import keepers, stand_ins
 from approvals.models import ApprovalRequest, Vote
 from approvals.selectors import people_in
 from approvals.states import RequestState
+from approvals.viewer import Viewer
 from contextos.core.clock import utcnow
 
 _READABLE = frozenset({"approval.already_voted"})

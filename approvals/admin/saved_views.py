@@ -10,9 +10,9 @@ from django.views.decorators.http import require_POST
 
 from approvals.admin.filters import Wanted, read_wanted
 from approvals.admin.frame import queue_url
-from approvals.admin.viewer import Viewer
 from approvals.labels import name
 from approvals.models import SavedView
+from approvals.viewer import Viewer
 
 MOST = 20
 LONGEST_NAME = 60

@@ -10,12 +10,11 @@ from typing import Any
 from django.test import Client
 from django.urls import reverse
 from django_otp.oath import TOTP
+from guardian.shortcuts import assign_perm
 
 from approvals.models import ApprovalRequest, ApproverGroup, Gate
 from approvals.services import groups
 from contextos.identity.models import Tenant, TotpDevice, User
-from guardian.shortcuts import assign_perm
-
 from tests.approvals.admin.rows import make_request
 from tests.factories import SYSTEM, make_member, make_tenant
 from tests.identity.signed_in import browser_of
