@@ -1,4 +1,4 @@
-"""Admin pages of messages: what was sent, what failed and why, and everybody's own choice."""
+"""Admin pages of notices: what was sent, what failed and why, and everybody's own choice."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ _CHANNELS = {"email": "E-mail", "signed": "Webhook", "chat": "Chat"}
 class NoticeAdmin(ReadOnlyAdmin, TenantScopedAdmin):
     """The outbox: each message with its receiver, its attempts and its last fault."""
 
-    list_display = ["request_link", "event", "how", "to", "state", "attempts", "last_error", "due"]
+    list_display = ["event", "to", "how", "state", "last_error", "due", "short_link"]
     list_display_links = ["event"]
     list_filter = [StateFilter, "event", "channel"]
     search_fields = ["approval_id"]
     fields = ["request_link", "event", "how", "to", "state", "attempts", "last_error", "due"]
     readonly_fields = ["request_link", "how", "to", "state", "due"]
     actions_detail = ["retry"]
-    nav_title = "Messages"
+    nav_title = "Notices"
     nav_icon = "outgoing_mail"
     nav_order = 80
-    empty_title = "No messages yet"
+    empty_title = "No notices yet"
     empty_text = (
         "When a request waits at a gate, its approvers get an e-mail and your webhooks a call. "
         "Each message is listed here, with the reason if it could not be sent."
@@ -77,6 +77,18 @@ class NoticeAdmin(ReadOnlyAdmin, TenantScopedAdmin):
         """Leads to the request."""
         address = request_path(notice.approval_id)
         return format_html('<a href="{}"><code>{}</code></a>', address, notice.approval_id)
+
+    @display(description="Request", ordering="approval_id")
+    def short_link(self, notice: Notice) -> SafeString:
+        """The end of the id tells requests apart; the whole one is on the notice's page."""
+        address, name = request_path(notice.approval_id), notice.approval_id
+        return format_html(
+            '<a href="{}" title="{}" aria-label="Request {}"><code>…{}</code></a>',
+            address,
+            name,
+            name,
+            name[-6:],
+        )
 
     @display(description="By", ordering="channel")
     def how(self, notice: Notice) -> str:

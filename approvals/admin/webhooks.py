@@ -13,6 +13,7 @@ from approvals import webhooks
 from approvals.models import Gate, Webhook
 from contextos.adminkit.actions import action, display
 from contextos.adminkit.base import TenantScopedAdmin
+from contextos.adminkit.secrets import secret_field
 from contextos.adminkit.tenancy import acting_tenant
 from contextos.identity.actors import actor_of
 from contextos.identity.admin.confirmation import Question, confirm
@@ -34,15 +35,10 @@ class WebhookForm(_ModelForm):
         max_length=500,
         help_text="https in production. A chat's address is a key in itself: keep it to yourself.",
     )
-    secret = forms.CharField(
-        label="New secret",
-        required=False,
-        max_length=200,
-        widget=forms.PasswordInput(
-            attrs={"autocomplete": "new-password", "class": "vTextField"}, render_value=False
-        ),
-        help_text=f"For signed webhooks: at least {SHORTEST_SECRET} random characters, the same "
-        "at the receiver. Never shown again. Leave it empty to keep the one there is.",
+    secret = secret_field(
+        "New secret",
+        f"For signed webhooks: at least {SHORTEST_SECRET} random characters, the same at the "
+        "receiver.",
     )
     gates = forms.MultipleChoiceField(
         required=False,

@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # unfold is untyped: to the type checker its classes are Djan
     from django.contrib.admin import action, display
     from django.contrib.admin.forms import AdminAuthenticationForm as ThemedLoginForm
     from django.contrib.admin.forms import AdminPasswordChangeForm as ThemedPasswordForm
+    from django.forms import PasswordInput as ThemedPasswordInput
 
     ThemedModelAdmin: TypeAlias = admin.ModelAdmin[Any]
     ThemedTabularInline: TypeAlias = admin.TabularInline[Any, Any]
@@ -22,11 +23,13 @@ else:
     from unfold.forms import AdminOwnPasswordChangeForm as ThemedPasswordForm
     from unfold.forms import AuthenticationForm as ThemedLoginForm
     from unfold.sites import UnfoldAdminSite as ThemedSite
+    from unfold.widgets import UnfoldAdminPasswordWidget as ThemedPasswordInput
 
 __all__ = [
     "ThemedLoginForm",
     "ThemedModelAdmin",
     "ThemedPasswordForm",
+    "ThemedPasswordInput",
     "ThemedSite",
     "ThemedStackedInline",
     "ThemedTabularInline",

@@ -42,7 +42,7 @@ def _as(tenant: Tenant, role: str) -> Client:
 # --- messages ------------------------------------------------------------------------------------
 def test_an_empty_list_says_what_will_stand_there(tenant: Tenant) -> None:
     page = _as(tenant, "operator").get(reverse(LIST)).text
-    assert "No messages yet" in page
+    assert "No notices yet" in page
 
 
 def test_the_list_tells_why_a_message_failed(tenant: Tenant) -> None:

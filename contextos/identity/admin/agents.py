@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 from contextos.adminkit.actions import action, display
 from contextos.adminkit.base import TenantScopedAdmin
 from contextos.adminkit.display import mode_badge
+from contextos.adminkit.secrets import secret_field
 from contextos.identity import services
 from contextos.identity.actors import actor_of
 from contextos.identity.admin.confirmation import Question, confirm
@@ -39,15 +40,8 @@ else:
 class AgentForm(_ModelForm):
     """The agent, and a box into which a new secret goes and out of which none comes."""
 
-    callback_secret = forms.CharField(
-        label="New callback secret",
-        required=False,
-        max_length=200,
-        widget=forms.PasswordInput(
-            attrs={"autocomplete": "new-password", "class": "vTextField"}, render_value=False
-        ),
-        help_text="Signs the callbacks; at least 32 random characters. Never shown again. "
-        "Leave it empty to keep the one there is.",
+    callback_secret = secret_field(
+        "New callback secret", "Signs the callbacks; at least 32 random characters."
     )
 
 
