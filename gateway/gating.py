@@ -27,6 +27,7 @@ from gateway.recording import shown_decision
 from registry.authorship import authors_of_bundles, authors_of_version
 from registry.policy import PolicyDecision
 from registry.resolution import ResolvedCapability
+from registry.selectors import is_published
 
 SUBJECT_KIND = "tool_call"
 _AMOUNT = re.compile(r"^(?:amount|total|value|price)(?:_(?P<unit>[a-z]{3}))?$")
@@ -94,13 +95,19 @@ def subject_of(
         amount=amount,
         unit=unit,
         likeness=_likeness(context),
-        mark=mark_of(context.generation, gate),
+        mark=_first_mark(context, gate),
     )
 
 
 def mark_of(generation: int, gate: OpenGate) -> str:
     """Names the state of registry, policy and gate that a digest was computed on."""
     return f"{generation}:{gate.version_id}"
+
+
+def _first_mark(context: CallContext, gate: OpenGate) -> str:
+    """Empty, so that the sweep looks at it at once, for a run still pinned to an older version."""
+    current = is_published(context.capability.version_id)
+    return mark_of(context.generation, gate) if current else ""
 
 
 def amount_in(args: Mapping[str, Any]) -> tuple[Decimal | None, str]:

@@ -24,6 +24,7 @@ from contextos.identity.models import TotpDevice
 from gateway.models import ToolCall
 from gateway.sweep import sweep_calls
 from tests.approvals.world import GateWorld
+from tests.registry.manifests import refunds
 from tests.registry.walks import policy_walk
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -274,3 +275,19 @@ def test_an_amount_decides_how_many_have_to_agree(world: GateWorld) -> None:
     assert (states[modest.subject_id], states[great.subject_id]) == ("queued", "paused")
     world.vote(great, "fin2")
     assert ToolCall.objects.get(pk=great.subject_id).state == "queued"
+
+
+@pytest.mark.proves("D2")
+def test_people_are_not_left_with_what_a_drained_version_asks(world: GateWorld) -> None:
+    """A run keeps its pin; what it asks for after a newer publication is voided by the sweep."""
+    run = world.open_run()
+    world.house.published(refunds(version="1.1.0", name="Payments, renewed"))
+    request, call = world.proposed(run=run)
+    sweep_calls()
+    request.refresh_from_db()
+    call.refresh_from_db()
+    assert (request.state, call.state, call.error_code) == (
+        "voided",
+        "rejected",
+        "approval.voided",
+    )
