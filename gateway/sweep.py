@@ -89,13 +89,13 @@ def send_due(now: datetime) -> int:
     """Hand due calls to the workers; how many. The embedded worker looks for itself."""
     if not has_broker():
         return 0
-    sent = 0
-    for call in due_calls(now).only("due_at", "state", "created_at")[:AT_ONCE]:
-        rows = ToolCall.objects.filter(pk=call.pk, due_at=call.due_at)
-        if rows.update(due_at=now + resend_pause(call, now)):
-            dispatch(call.pk)
-            sent += 1
-    return sent
+    due = list(due_calls(now).only("state", "created_at")[:AT_ONCE])
+    for pause in {resend_pause(call, now) for call in due}:
+        alike = [call.pk for call in due if resend_pause(call, now) == pause]
+        ToolCall.objects.filter(pk__in=alike, due_at__lte=now).update(due_at=now + pause)
+    for call in due:
+        dispatch(call.pk)
+    return len(due)
 
 
 def resend_pause(call: ToolCall, now: datetime) -> timedelta:
@@ -104,6 +104,5 @@ def resend_pause(call: ToolCall, now: datetime) -> timedelta:
     A call that has waited long stands in a long queue: its message is probably there too, and many
     more of them would only make the queue longer.
     """
-    if call.state != CallState.QUEUED:
-        return RESEND_AFTER
-    return max(RESEND_AFTER, min(LONGEST_RESEND, now - call.created_at))
+    long_queued = call.state == CallState.QUEUED and now - call.created_at > 3 * RESEND_AFTER
+    return LONGEST_RESEND if long_queued else RESEND_AFTER

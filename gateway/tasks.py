@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from contextos.core.clock import utcnow
+from contextos.one_at_a_time import one_at_a_time
 from gateway.callbacks import send_callbacks as send_due_callbacks
 from gateway.idempotency import forget_expired_keys
 from gateway.sweep import sweep_calls
@@ -18,7 +19,9 @@ def work_on_call(tool_call_id: str) -> None:
 @shared_task(name="gateway.tasks.sweep")
 def sweep() -> None:
     """Find what nobody works on."""
-    sweep_calls()
+    with one_at_a_time("sweep") as alone:
+        if alone:
+            sweep_calls()
 
 
 @shared_task(name="gateway.tasks.forget_keys")

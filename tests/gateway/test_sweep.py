@@ -6,10 +6,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.test import override_settings
 from django.utils import timezone
 
 from audit.models import Payload
 from contextos.celery import app
+from contextos.one_at_a_time import one_at_a_time
 from gateway.dispatch import RESEND_AFTER
 from gateway.leases import lease_to_execute
 from gateway.models import ToolCall
@@ -43,12 +46,12 @@ def test_a_lost_call_that_cannot_be_decided_keeps_no_other_from_being_found() ->
     ("state", "age_seconds", "expected"),
     [
         (CallState.QUEUED, 1, RESEND_AFTER),
-        (CallState.QUEUED, 25, timedelta(seconds=25)),
-        (CallState.QUEUED, 3600, LONGEST_RESEND),
+        (CallState.QUEUED, 29, RESEND_AFTER),
+        (CallState.QUEUED, 31, LONGEST_RESEND),
         (CallState.WORKING, 3600, RESEND_AFTER),
     ],
 )
-def test_a_call_that_waits_in_a_long_queue_is_sent_again_ever_more_rarely(
+def test_a_call_that_waits_in_a_long_queue_is_sent_again_more_rarely(
     state: CallState, age_seconds: int, expected: timedelta
 ) -> None:
     now = timezone.now()
@@ -60,3 +63,19 @@ def test_the_sweep_never_waits_behind_the_calls() -> None:
     queue = app.amqp.router.route({}, "gateway.tasks.sweep")["queue"]
     assert queue.name != app.conf.task_default_queue
     assert queue.name in app.amqp.queues.consume_from, "a plain worker listens to it"
+
+
+def test_a_sweep_that_takes_longer_is_not_joined_by_the_next() -> None:
+    if not settings.REDIS_URL:
+        pytest.skip("without a broker one thread sweeps, one round after the other")
+    with one_at_a_time("sweep-test") as first, one_at_a_time("sweep-test") as second:
+        assert (first, second) == (True, False)
+    with one_at_a_time("sweep-test") as again:
+        assert again
+
+
+def test_without_a_redis_nobody_waits_for_anybody() -> None:
+    with override_settings(REDIS_URL="redis://127.0.0.1:1/0"), one_at_a_time("x") as first:
+        assert first
+    with override_settings(REDIS_URL=None), one_at_a_time("x") as first:
+        assert first
