@@ -10,6 +10,8 @@ import pytest
 from django.utils import timezone
 
 from approvals.models import ApprovalRequest
+from approvals.services.remarks import answer, ask
+from approvals.services.requests import LONGEST_PAUSE
 from approvals.states import RequestState
 from audit.decisions import rows_of
 from gateway.gating import amount_in
@@ -75,3 +77,22 @@ def test_a_yes_does_not_run_what_was_asked_for_somebody_who_left_the_tenant() ->
         "The person it acted for is gone.",
     )
     assert ToolCall.objects.get().state == CallState.REJECTED
+
+
+@pytest.mark.django_db
+@pytest.mark.proves("D1")
+def test_questions_keep_a_request_alive_for_a_week_in_all_and_not_for_ever() -> None:
+    world = GateWorld()
+    request, _ = world.proposed()
+    said = {"tenant_id": world.tenant_id, "approval_id": request.pk, "text": "Which customer?"}
+    expires_at, keeper = request.expires_at, world.approver("fin1")
+    ask(author=keeper, **said)
+    month_ago = timezone.now() - timedelta(days=30)
+    ApprovalRequest.objects.filter(pk=request.pk).update(question_since=month_ago)
+    answer(author=keeper, **said)
+    request.refresh_from_db()
+    assert request.expires_at == expires_at + LONGEST_PAUSE
+    ask(author=keeper, **said)
+    request.refresh_from_db()
+    assert not request.question_open, "the clock goes on; the question stands there all the same"
+    assert request.remarks.count() == 3
