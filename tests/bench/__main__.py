@@ -41,6 +41,7 @@ def _measured(*, quick: bool) -> list[dict[str, object]]:
     from django.db import connection
     from django.test.utils import setup_test_environment
 
+    from tests.bench.approvals_rows import approvals_rows
     from tests.bench.gateway_rows import gateway_rows
     from tests.bench.registry_rows import registry_rows
 
@@ -48,6 +49,7 @@ def _measured(*, quick: bool) -> list[dict[str, object]]:
     connection.creation.create_test_db(verbosity=0, autoclobber=True)
     try:
         rows = [row.as_dict() for row in registry_rows(quick=quick)]
+        rows += [row.as_dict() for row in approvals_rows(quick=quick)]
         if connection.vendor == "postgresql":
             rows += [row.as_dict() for row in gateway_rows(quick=quick)]
         return rows
