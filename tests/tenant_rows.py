@@ -16,6 +16,9 @@ from contextos.identity.models import Environment, Membership, Tenant
 from registry.models import AdapterVersion
 from registry.services import packs, policies
 from registry.services.kill_switches import throw_switch
+from tests.approvals.admin.rows import make_request
+from tests.approvals.admin_gates.rows import make_delegation, make_gate, make_group
+from tests.approvals.notice_rows import make_notice, make_webhook
 from tests.factories import (
     SYSTEM,
     actor_for,
@@ -121,6 +124,12 @@ MAKERS: dict[str, Maker] = {
     "identity.IssuedToken": lambda tenant, marker: (
         make_agent_token(make_agent(tenant, f"{marker}_agent", name=marker)).row
     ),
+    "approvals.ApprovalRequest": lambda tenant, marker: make_request(tenant, capability_id=marker),
+    "approvals.ApproverGroup": make_group,
+    "approvals.Delegation": make_delegation,
+    "approvals.GateVersion": make_gate,
+    "approvals.Notice": make_notice,
+    "approvals.Webhook": make_webhook,
     "audit.AuditEvent": _event,
     "gateway.Run": lambda tenant, marker: make_run(tenant, intent=marker),
     "gateway.ToolCall": lambda tenant, marker: make_call(make_run(tenant), capability_id=marker),
