@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +22,7 @@ from contextos.core.errors import ContextOSError, coded_error
 from contextos.identity.models import Agent
 from gateway.attempts import from_row
 from gateway.connectors.function.connector import runner_pool
-from gateway.connectors.function.frames import Patience
+from gateway.connectors.function.frames import OutOfTime, Patience
 from gateway.connectors.function.pool import RunnerPool
 from gateway.execution import judged_fault
 from gateway.leases import lease_to_execute
@@ -30,6 +32,7 @@ from gateway.states import CallState
 from gateway.sweep import recover_lost
 from gateway.worker import work_on
 from registry.services.kill_switches import throw_switch
+from tests.architecture.source import ROOT
 from tests.gateway.world import GatewayWorld
 
 MODULES = ["tests.gateway.hardening_functions"]
@@ -73,6 +76,64 @@ def test_a_call_whose_time_is_over_before_its_runner_stands_is_not_begun(pool: R
         _ask(pool, "slow_echo", {"said": "late"}, seconds=0.01)
     assert refused.value.code == "function.busy"
     assert _ask(pool, "slow_echo", {"said": "in time"}) == {"output": {"said": "in time"}}
+
+
+@pytest.mark.proves("A5")
+def test_a_function_that_forks_is_answered_once(pool: RunnerPool) -> None:
+    assert _ask(pool, "fork", {"said": "first"}) == {"output": {"said": "first"}}
+    assert _ask(pool, "slow_echo", {"said": "second"}) == {"output": {"said": "second"}}
+
+
+@pytest.mark.proves("A5")
+def test_what_a_hanging_function_started_ends_with_it(pool: RunnerPool, tmp_path: Path) -> None:
+    _ask(pool, "slow_echo", {"said": "warm"})
+    with pytest.raises(OutOfTime):
+        _ask(pool, "leave_a_helper", {"book": str(tmp_path / "pid")}, seconds=3.0)
+    assert _ends(int((tmp_path / "pid").read_text()))
+
+
+@pytest.mark.proves("A5", "C9")
+def test_a_runner_ends_with_the_worker_it_belongs_to(tmp_path: Path) -> None:
+    book = tmp_path / "pid"
+    script = f"""
+import time
+from gateway.connectors.function.frames import Patience
+from gateway.connectors.function.pool import RunnerPool
+call = dict(tool_call_id="tool_1", tenant_id="t", capability_id="c.d", attempt=1)
+asked = dict(function="hardening:leave_a_helper", action="invoke", args=dict(book={str(book)!r}))
+RunnerPool({MODULES!r}, size=1).ask({{**asked, "call": call}}, Patience(time.monotonic() + 60))
+"""
+    worker = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT)
+    until = time.monotonic() + 30
+    while not (book.exists() and book.read_text()) and time.monotonic() < until:
+        time.sleep(0.05)
+    worker.kill()
+    worker.wait()
+    assert _ends(int(book.read_text()))
+
+
+@pytest.mark.proves("A5")
+def test_what_an_exception_quotes_does_not_reach_the_log(
+    pool: RunnerPool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert _ask(pool, "quote", {"said": "hunter2"}) == {"fault": "raised", "message": "ValueError"}
+    logged = capfd.readouterr().err
+    assert "hardening_functions.py" in logged
+    assert "hunter2" not in logged
+
+
+def _ends(pid: int) -> bool:
+    until = time.monotonic() + 5
+    while _runs(pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    return not _runs(pid)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 # --- calls that are stopped between two attempts --------------------------------------------------

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
+import threading
+import time
 import traceback
 from typing import Any
 
@@ -19,10 +22,13 @@ from gateway.functions import (
     registrations,
 )
 
+LOOK_EVERY_SECONDS = 0.5
+
 
 def main(modules: list[str]) -> int:
     """Serve until the pipe closes. Whatever a function prints goes to stderr, never to the pipe."""
-    requests, replies = os.dup(0), os.dup(1)
+    us, requests, replies = os.getpid(), os.dup(0), os.dup(1)
+    threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # nor can it read what is meant for the loop
     for module in modules:
@@ -33,7 +39,17 @@ def main(modules: list[str]) -> int:
             request = read_frame(requests)
         except PeerGone:
             return 0
-        _answer(replies, serve(request))
+        reply = serve(request)
+        if os.getpid() != us:
+            os._exit(0)  # a function forked and both halves came back: one of them answers
+        _answer(replies, reply)
+
+
+def _leave_with(parent: int) -> None:
+    """What nobody waits for any more must not go on: its call is given to somebody else."""
+    while os.getppid() == parent:
+        time.sleep(LOOK_EVERY_SECONDS)
+    os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
 def _answer(replies: int, reply: dict[str, Any]) -> None:
@@ -58,8 +74,14 @@ def serve(request: dict[str, Any]) -> dict[str, Any]:
     except ToolError as refusal:
         return {"error": _spelled(refusal)}
     except Exception as fault:  # noqa: BLE001  the author's code may raise anything
-        traceback.print_exc()
+        _print_place(fault)
         return {"fault": "raised", "message": type(fault).__name__}
+
+
+def _print_place(fault: Exception) -> None:
+    """Where it went wrong; the exception's own words may quote arguments, and logs keep none."""
+    traceback.print_tb(fault.__traceback__)
+    sys.stderr.write(f"{type(fault).__name__}\n")
 
 
 def _callee(registration: Registration, action: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -44,6 +45,7 @@ class Runner:
             cwd=PROJECT_ROOT,
             env=environment | {"PYTHONUNBUFFERED": "1"},
             close_fds=True,
+            start_new_session=True,  # so that what a function started can be ended with it
         )
         try:
             hello = read_frame(self._replies, patience=Patience(time.monotonic() + START_SECONDS))
@@ -77,9 +79,9 @@ class Runner:
         return reply
 
     def kill(self) -> None:
-        """End it at once and close the pipe."""
+        """End it at once, with whatever it started, and close the pipe."""
         with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
