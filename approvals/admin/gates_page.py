@@ -13,10 +13,11 @@ from approvals.dry_run import Outcome, Report, try_out
 from approvals.durations import in_words
 from approvals.gate_diff import Direction, GateChange, compare_gates
 from approvals.gates import GateTerms
-from approvals.models import GateVersion
+from approvals.models import ApprovalRequest, GateVersion
 from approvals.past_requests import MOST, past_requests
 from approvals.preview import StagePreview, preview
 from contextos.adminkit.display import Tone, badge
+from contextos.adminkit.links import admin_url
 from contextos.core import strict_json
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError
@@ -253,6 +254,7 @@ def _line(line: Any, names: Mapping[str, str]) -> dict[str, Any]:
     lost = [names.get(voter, voter) for voter in dict.fromkeys(under.uncounted)]
     return {
         "approval_id": line.request.approval_id,
+        "url": admin_url(ApprovalRequest, "change", line.request.approval_id),
         "at": line.request.created_at,
         "actual": badge(*OUTCOMES[line.request.actual]),
         "under": badge(*OUTCOMES[under.outcome]),

@@ -28,13 +28,14 @@ from contextos.core.text import single_line
 
 DAYS = 30
 LONGEST = timedelta(days=366)
-_WIDTH, _LABEL, _LINE = 720, 220, 30
-_BAR = _WIDTH - _LABEL - 70
+_WIDTH, _LINE = 320, 40
+_BAR = _WIDTH - 44
+_WIDE, _HIGH, _FOOT = 920, 120, 24
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One line of a chart, placed."""
+    """One line of a chart, placed; its words stand above it."""
 
     label: str
     value: str
@@ -42,7 +43,6 @@ class Bar:
     text_y: int
     width: int
     value_x: int
-    css: str = "gate-bar"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,32 @@ class Chart:
     height: int
     says: str
     width: int = _WIDTH
-    label: int = _LABEL
     track: int = _BAR
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One day or week of a chart over time, placed."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    middle: int
+    value: str
+    label: str  # only so many that they can be read
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Columns from left to right."""
+
+    columns: tuple[Column, ...]
+    says: str
+    width: int = _WIDE
+    height: int = _HIGH + _FOOT + 16
+    floor: int = _HIGH + 16
+    foot: int = _HIGH + _FOOT + 8
 
 
 class SpanForm(forms.Form):
@@ -147,8 +171,8 @@ def _sums(tenant_id: str, since: datetime, until: datetime, gate: str) -> dict[s
         "is_cut": max(len(asked), len(casts)) >= MOST,
         "most": MOST,
         "listed": LISTED,
+        "opened": timeline(reports.by_day(asked, since, until)),
         "charts": [
-            chart("Requests opened", reports.by_day(asked, since, until)),
             chart("Time to decide", reports.waiting_times(asked)),
             chart("Votes by person", [(line.name, line.votes) for line in people[:20]]),
             chart("Requests by gate", [(line.name, line.opened) for line in gates[:20]]),
@@ -200,14 +224,38 @@ def chart(title: str, values: Sequence[tuple[str, int]]) -> Chart:
     most = max((value for _, value in values), default=0) or 1
     bars = [
         Bar(
-            label=single_line(name, limit=28),
+            label=single_line(name, limit=40),
             value=str(value),
-            y=number * _LINE + 6,
-            text_y=number * _LINE + 20,
+            y=number * _LINE + 18,
+            text_y=number * _LINE + 12,
             width=max(2, value * _BAR // most) if value else 0,
-            value_x=_LABEL + (max(2, value * _BAR // most) if value else 0) + 8,
+            value_x=(max(2, value * _BAR // most) if value else 0) + 8,
         )
         for number, (name, value) in enumerate(values)
     ]
-    says = "; ".join(f"{single_line(name, limit=60)}: {value}" for name, value in values)
-    return Chart(title, tuple(bars), max(1, len(values)) * _LINE, says or "nothing")
+    return Chart(title, tuple(bars), max(1, len(values)) * _LINE, _said(values))
+
+
+def timeline(values: Sequence[tuple[str, int]]) -> Timeline:
+    """Columns side by side, the highest as high as there is room."""
+    most = max((value for _, value in values), default=0) or 1
+    step = _WIDE // max(1, len(values))
+    every = -(-len(values) // 10)
+    columns = [
+        Column(
+            x=number * step + 2,
+            y=_HIGH + 16 - value * _HIGH // most,
+            width=max(2, min(step - 4, 60)),
+            height=value * _HIGH // most,
+            middle=number * step + 2 + min(step - 4, 60) // 2,
+            value=str(value) if value else "",
+            label=name if number % every == 0 else "",
+        )
+        for number, (name, value) in enumerate(values)
+    ]
+    return Timeline(tuple(columns), _said(values))
+
+
+def _said(values: Sequence[tuple[str, int]]) -> str:
+    said = [f"{single_line(name, limit=60)}: {value}" for name, value in values if value]
+    return "; ".join(said) or "nothing"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from approvals.admin.reports import chart
+from approvals.admin.reports import chart, timeline
 from approvals.models import ApprovalRequest, Vote
 from approvals.reports import Asked, Cast, by_day, by_person, nine_of_ten, tally_of, waiting_times
 from contextos.core.clock import utcnow
@@ -91,8 +91,17 @@ def test_a_chart_draws_the_longest_bar_widest_and_says_its_numbers() -> None:
     drawn = chart("Votes", [("a", 10), ("b", 5), ("c", 0)])
     widths = [bar.width for bar in drawn.bars]
     assert widths == [drawn.track, drawn.track // 2, 0]
-    assert drawn.says == "a: 10; b: 5; c: 0"
+    assert drawn.says == "a: 10; b: 5"
     assert chart("Nothing", []).bars == ()
+
+
+def test_columns_over_time_stand_on_the_floor_and_not_all_are_labelled() -> None:
+    drawn = timeline([(f"day {number}", number) for number in range(31)])
+    assert all(column.y + column.height == drawn.floor for column in drawn.columns)
+    assert drawn.columns[30].height == max(column.height for column in drawn.columns)
+    assert sum(1 for column in drawn.columns if column.label) <= 10
+    assert drawn.columns[30].x + drawn.columns[30].width <= drawn.width
+    assert timeline([]).says == "nothing"
 
 
 # --- the page ------------------------------------------------------------------------------------
