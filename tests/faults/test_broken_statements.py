@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,13 @@ from django.test import override_settings
 from django.utils import timezone
 
 from gateway.connectors.function.connector import runner_pool
-from gateway.models import ToolCall
+from gateway.models import IdempotencyKey, Run, ToolCall
 from gateway.states import CallState
 from gateway.sweep import sweep_calls
 from gateway.worker import work_on
 from tests.faults.breaking import Break, Way, broken
 from tests.faults.invariants import check_invariants
-from tests.faults.ledger_functions import LEDGER_VARIABLE
+from tests.faults.ledger_functions import LEDGER_VARIABLE, open_ledger
 from tests.faults.ledger_manifests import POST, POST_BLINDLY, READ, ledger, ledger_pack
 from tests.faults.store import Ledger, Store
 from tests.gateway.world import GatewayWorld
@@ -142,3 +143,52 @@ def test_a_worker_that_breaks_anywhere_doubles_nothing(workshop: Workshop, capab
         ends.add(last["status"])
     workshop.check()
     assert ends == ({"ok"} if capability == POST else {"ok", "unknown_outcome"}), ends
+
+
+def _booked_twice(workshop: Workshop, call: ToolCall) -> None:
+    with closing(open_ledger(workshop.ledger.path)) as book:
+        book.execute("INSERT INTO effects SELECT * FROM effects LIMIT 1")
+
+
+def _booked_before_the_record(workshop: Workshop, call: ToolCall) -> None:
+    with closing(open_ledger(workshop.ledger.path)) as book:
+        book.execute("UPDATE effects SET at = at - 3600")
+
+
+def _left_executing(workshop: Workshop, call: ToolCall) -> None:
+    ToolCall.objects.filter(pk=call.pk).update(state=CallState.EXECUTING)
+
+
+def _said_to_have_failed(workshop: Workshop, call: ToolCall) -> None:
+    ToolCall.objects.filter(pk=call.pk).update(state=CallState.FAILED)
+
+
+def _reserved_for_ever(workshop: Workshop, call: ToolCall) -> None:
+    Run.objects.filter(pk=call.run_id).update(reserved_cents=5)
+
+
+def _key_lost(workshop: Workshop, call: ToolCall) -> None:
+    IdempotencyKey.objects.filter(tool_call_id=call.pk).update(tool_call_id="tool_nowhere")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (_booked_twice, "happened 2 times"),
+        (_booked_before_the_record, "without an earlier record"),
+        (_left_executing, "is still executing"),
+        (_said_to_have_failed, "the ledger says otherwise"),
+        (_reserved_for_ever, "its calls say"),
+        (_key_lost, "keys name tool_nowhere"),
+    ],
+)
+def test_the_check_itself_sees_what_is_wrong(
+    workshop: Workshop, wrong: Callable[[Workshop, ToolCall], None], sentence: str
+) -> None:
+    run_id = str(workshop.world.open_run()["run_id"])
+    accepted = workshop.propose(POST_BLINDLY, workshop.new_key(), run_id).json()["tool_call_id"]
+    workshop.let_time_pass()
+    workshop.check()
+    wrong(workshop, ToolCall.objects.get(pk=accepted))
+    with pytest.raises(AssertionError, match=sentence):
+        workshop.check()
