@@ -107,10 +107,18 @@ def _envelopes(call: ToolCall, *, sees_values: bool) -> dict[str, Any]:
     return {
         "args": args,
         "output": output,
+        "output_source": _source(result),
         "call_envelope": shown_value(envelope),
         "result_envelope": shown_value(result) if result else None,
         "task": _task(call),
     }
+
+
+def _source(result: Mapping[str, Any] | None) -> str:
+    """Who wrote the output: a tool, or whoever settled what nobody knew."""
+    metrics = (result or {}).get("metrics") or {}
+    settled = metrics.get("upstream_status") == "reconciled"
+    return "Written by the person who settled the call." if settled else "Written by the adapter."
 
 
 def _values(call: ToolCall) -> tuple[ShownValue, ShownValue | None]:
@@ -216,7 +224,8 @@ def _cost(call: ToolCall, rows: list[dict[str, Any]]) -> str:
     spent = rows[-1].get("cost_cents") if rows else None
     if isinstance(spent, int):
         return f"{money(spent)} spent"
-    return f"{money(call.reserved_cents)} reserved" if call.reserved_cents else "none"
+    held = call.reserved_cents and not CALLS.is_terminal(call.state)
+    return f"{money(call.reserved_cents)} reserved" if held else "none"
 
 
 def _record(row: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from gateway.admin.labels import state_badge, status_badge, waiting_words
 from gateway.models import ToolCall
 from gateway.states import CALLS
 
+RECONCILED = "outcome.reconciled"
 _SENTENCES = {
     "PROPOSED": "Proposed: calls of this mode are proposed before they may run.",
     "DEFERRED": "Handed over to long-running work.",
@@ -60,7 +61,7 @@ def moments_of(
 
 def _of_row(row: Mapping[str, Any]) -> Moment:
     status = str(row.get("status"))
-    words = [_approved(row) if status == "APPROVED" else _SENTENCES.get(status, "")]
+    words = [_approved(row) if status == "APPROVED" else _sentence(row, status)]
     error = row.get("error")
     if isinstance(error, Mapping):
         words.append(single_line(f"{error.get('code')}: {error.get('message')}", limit=400))
@@ -73,6 +74,16 @@ def _of_row(row: Mapping[str, Any]) -> Moment:
         [word for word in words if word],
         str(row.get("record_hash") or ""),
     )
+
+
+def _sentence(row: Mapping[str, Any], status: str) -> str:
+    """What the status says; where a person found it out, how they know stands beside it."""
+    score = row.get("scorecard")
+    findings = score.get("findings") or () if isinstance(score, Mapping) else ()
+    found = [item for item in findings if item.get("code") == RECONCILED]
+    if found and status == "EXECUTED":
+        return single_line(str(found[0].get("message", "")), limit=2000)
+    return _SENTENCES.get(status, "")
 
 
 def _approved(row: Mapping[str, Any]) -> str:

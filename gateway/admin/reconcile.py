@@ -52,7 +52,7 @@ class OutcomeForm(forms.Form):
         min_length=LEAST_EVIDENCE,
         max_length=MAX_TEXT,
         help_text="Where you looked and what you saw there: a ledger entry, a ticket, a person you "
-        "asked. Kept in the record for good.",
+        "asked. Kept in the record for good, and told to the caller.",
         widget=forms.Textarea(attrs={"rows": 3}),
         error_messages={
             "required": "Say how you know; the record rests on it.",

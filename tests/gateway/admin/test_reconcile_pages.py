@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from audit.decisions import rows_of
 from audit.models import AuditEvent
-from gateway.models import ToolCall
+from gateway.models import Run, ToolCall
 from gateway.panels import unknown_count
 from tests.gateway.admin.rows import make_call, make_run
 from tests.gateway.admin.visits import (
@@ -117,6 +117,20 @@ def test_it_happened_ends_the_call_with_the_result_given(world: GatewayWorld) ->
     event = AuditEvent.objects.get(action="call.reconciled")
     assert event.actor_id == world.house.user("operator").user_id
     assert EVIDENCE in event.text
+    shown = visitor(world, "operator").get(page("toolcall_change", call.pk)).text
+    assert f"A person found that it happened: {EVIDENCE}" in shown
+    assert "Written by the person who settled the call." in shown
+    assert "Written by the adapter." not in shown
+
+
+def test_money_is_shown_as_reserved_only_until_the_call_is_settled(world: GatewayWorld) -> None:
+    call = unknown_outcome(world)
+    ToolCall.objects.filter(pk=call.pk).update(reserved_cents=10)
+    Run.objects.filter(pk=call.run_id).update(reserved_cents=10)
+    address = page("toolcall_change", call.pk)
+    assert "0.10 reserved" in visitor(world, "operator").get(address).text
+    _settle(world, call)
+    assert "reserved" not in visitor(world, "operator").get(address).text
 
 
 def test_it_did_not_happen_ends_the_call_as_failed(world: GatewayWorld) -> None:
