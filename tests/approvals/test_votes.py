@@ -13,7 +13,7 @@ from django_otp.oath import TOTP
 
 from approvals.models import ApprovalRequest, Vote
 from approvals.services import remarks
-from approvals.services.requests import expire_due
+from approvals.services.requests import escalate_due, expire_due
 from approvals.services.votes import withdraw_vote
 from audit.decisions import rows_of
 from audit.models import AuditEvent
@@ -291,3 +291,18 @@ def test_people_are_not_left_with_what_a_drained_version_asks(world: GateWorld) 
         "rejected",
         "approval.voided",
     )
+
+
+@pytest.mark.proves("D1")
+def test_those_whom_escalation_brings_in_vote_from_then_on(world: GateWorld) -> None:
+    world.group("board", "boss")
+    steps = [{"after_seconds": 600, "groups": ["board"]}]
+    world.publish_gate(version="1.1.0", escalations=steps)
+    request, call = world.proposed()
+    assert _refused(world, request, "boss").code == "approval.not_eligible"
+    assert escalate_due(request.created_at + timedelta(minutes=9)) == []
+    assert escalate_due(request.created_at + timedelta(minutes=11)) == [request.pk]
+    assert escalate_due(request.created_at + timedelta(minutes=11)) == []
+    world.vote(request, "boss")
+    call.refresh_from_db()
+    assert call.state == "queued"
