@@ -83,7 +83,7 @@ class NoticeAdmin(ReadOnlyAdmin, TenantScopedAdmin):
         """The end of the id tells requests apart; the whole one is on the notice's page."""
         address, name = request_path(notice.approval_id), notice.approval_id
         return format_html(
-            '<a href="{}" title="{}" aria-label="Request {}"><code>…{}</code></a>',
+            '<a href="{}" title="{}" aria-label="Request {}"><code>{}</code></a>',
             address,
             name,
             name,

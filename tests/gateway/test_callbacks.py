@@ -199,3 +199,7 @@ def test_the_agents_page_takes_a_secret_and_never_shows_it(inbox: Receiver) -> N
     assert browser.post(page, {**form, "name": "Again"}).status_code == 302  # the secret stays
     agent.refresh_from_db()
     assert agent.sealed_callback_secret is not None
+    reader = browser_of(make_member(world.house.tenant, "auditor"), agent.tenant)
+    seen = reader.get(page).text
+    assert "127.0.0.1" in seen
+    assert "hooks/in" not in seen

@@ -18,7 +18,7 @@ from contextos.identity import services
 from contextos.identity.actors import actor_of
 from contextos.identity.admin.confirmation import Question, confirm
 from contextos.identity.admin.tenants import active_badge
-from contextos.identity.callbacks import shown_secret
+from contextos.identity.callbacks import callback_facts, shown_secret
 from contextos.identity.models import Agent
 
 _EDITABLE = (
@@ -77,7 +77,12 @@ class AgentAdmin(TenantScopedAdmin):
         """The id stands in records and never changes; switching off has its own page."""
         if obj is None:
             return []
-        return ["agent_id", "callback_fingerprint", "is_active", "created_at"]
+        return ["agent_id", "callback_host", "callback_fingerprint", "is_active", "created_at"]
+
+    @display(description="Callback host")
+    def callback_host(self, agent: Agent) -> str:
+        """For those who only read: a path may hold a key."""
+        return callback_facts(agent)["host"] or "none"
 
     @display(description="Callback secret")
     def callback_fingerprint(self, agent: Agent) -> str:
@@ -89,8 +94,10 @@ class AgentAdmin(TenantScopedAdmin):
         given = ["agent_id", *_EDITABLE]
         if obj is None:
             return [*given, "callback_secret"]
-        secret = ["callback_secret"] if self.has_change_permission(request, obj) else []
-        return [*given, *secret, "callback_fingerprint", "is_active", "created_at"]
+        shown = ["callback_fingerprint", "is_active", "created_at"]
+        if self.has_change_permission(request, obj):
+            return [*given, "callback_secret", *shown]
+        return [*given[:-1], "callback_host", *shown]
 
     def perform_create(self, request: HttpRequest, form: ModelForm[Any]) -> Agent:
         """Register it in the acting tenant."""
