@@ -19,6 +19,7 @@ from registry.resolution import ResolvedCapability, timeout_seconds
 
 QUICK_SECONDS = 10.0
 DEFAULT_WINDOW_SECONDS = 86_400
+LONGEST_WINDOW_SECONDS = 10 * 366 * 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,4 +129,6 @@ class CallContext:
         """How long a key is remembered."""
         idempotency = self.declaration.get("idempotency") or {}
         declared = idempotency.get("dedup_window_seconds")
-        return declared if isinstance(declared, int) and declared > 0 else DEFAULT_WINDOW_SECONDS
+        if isinstance(declared, int) and declared > 0:
+            return min(declared, LONGEST_WINDOW_SECONDS)
+        return DEFAULT_WINDOW_SECONDS

@@ -23,6 +23,7 @@ from gateway.models import Evidence, ToolCall
 from gateway.normalise import Normalised
 from gateway.states import CALLS, CallState
 
+MOST_CENTS = 10**12
 _STATUS = {
     ResultStatus.OK: (CallState.OK, DecisionStatus.EXECUTED),
     ResultStatus.FAILED: (CallState.FAILED, DecisionStatus.FAILED),
@@ -61,11 +62,23 @@ def finish(attempt: Attempt, outcome: Normalised, ending: Ending) -> dict[str, A
     writes += [_transcript(attempt, outcome, output).write] if ending.keeps_transcript else []
     writes += minted.writes if minted else ()
     if state is not CallState.UNKNOWN_OUTCOME:
-        cost = outcome.cost_cents or 0
+        cost = cost_of(attempt, outcome)
         writes.append(settlement(call, cost_cents=cost, waited_ms=ending.waited_ms))
     if "call" not in write_together(*writes):
         raise coded_error("call.lost_lease")
     return envelope
+
+
+def cost_of(attempt: Attempt, outcome: Normalised) -> int:
+    """What is booked: what the tool said, what the manifest points at, else the whole reserve."""
+    if outcome.cost_cents is not None:
+        return outcome.cost_cents
+    pointer = (attempt.declaration.get("cost") or {}).get("actual_pointer")
+    if isinstance(pointer, str) and outcome.output is not None:
+        stated = evidence_value(outcome.output, pointer)
+        if isinstance(stated, int) and not isinstance(stated, bool) and stated >= 0:
+            return min(stated, MOST_CENTS)
+    return attempt.call.reserved_cents if outcome.status is ResultStatus.OK else 0
 
 
 def requeue(attempt: Attempt, *, pause: timedelta, lost: bool = False, doubt: str = "") -> None:
@@ -242,6 +255,20 @@ def _ended_task(call: ToolCall, status: ResultStatus) -> dict[str, Any] | None:
     return {"task_id": call.task["task_id"], "state": _TASK_ENDS[status], "poll_after_ms": 0}
 
 
+def _recorded_error(outcome: Normalised) -> Mapping[str, Any] | None:
+    """A record can't be erased: what a tool wrote stays in the transcript, by commitment."""
+    if outcome.error is None or not outcome.in_tools_words:
+        return outcome.error
+    return {name: outcome.error[name] for name in ("kind", "code", "retryable")}
+
+
+def _recorded_score(outcome: Normalised) -> dict[str, Any]:
+    score = outcome.score.as_dict()
+    if not outcome.in_tools_words:
+        return score
+    return {**score, "findings": [{"code": item["code"]} for item in score["findings"]]}
+
+
 def _last_row(
     attempt: Attempt,
     outcome: Normalised,
@@ -254,8 +281,8 @@ def _last_row(
         attempt,
         status,
         tool_result_hash=hashed,
-        error=outcome.error,
+        error=_recorded_error(outcome),
         cost_cents=outcome.cost_cents,
-        scorecard=outcome.score.as_dict(),
+        scorecard=_recorded_score(outcome),
         evidence_refs=(*attempt.facts.evidence_refs, *envelope["evidence_refs"]),
     )

@@ -35,6 +35,7 @@ class Normalised:
     error: Mapping[str, Any] | None = None
     upstream_status: str | None = None
     cost_cents: int | None = None
+    in_tools_words: bool = False  # the error quotes the tool, which may quote personal data
     rejected_output: Any = None  # storable, but not what was reviewed: kept for whoever looks
 
 
@@ -90,6 +91,7 @@ def normalise_tool_error(
         status=ResultStatus.FAILED,
         score=score_failure(error, attempts_left=attempts_left),
         error=error,
+        in_tools_words=True,
         upstream_status=reply.upstream_status,
         cost_cents=reply.cost_cents,
     )

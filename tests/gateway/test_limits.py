@@ -148,6 +148,36 @@ def test_money_is_reserved_and_settled_exactly(world: GatewayWorld) -> None:
     assert (held.reserved_cents, held.spent_cents) == (5, 3)
 
 
+def test_a_tool_that_says_nothing_of_its_cost_is_booked_with_the_reserve(
+    world: GatewayWorld,
+) -> None:
+    run = world.open_run()
+    body = {
+        "run_id": run["run_id"],
+        "capability_id": "notes.add_blindly",
+        "args": {"text": "x"},
+        "idempotency_key": "ik_1",
+    }
+    work_on(world.post(CALLS, body).json()["tool_call_id"])
+    held = Run.objects.get()
+    assert (held.reserved_cents, held.spent_cents) == (0, 5)
+
+
+def test_what_a_tool_wrote_stays_out_of_the_record_that_nobody_can_erase(
+    world: GatewayWorld,
+) -> None:
+    result = _lookup(world, world.open_run(), "ord_0404").json()
+    assert result["error"]["message"] == "There is no such order."
+    rows = rows_of(tenant_id=world.tenant_id, decision_id=result["decision_id"])
+    assert rows[-1]["error"]["code"] == "ORDER_NOT_FOUND"
+    assert "no such order" not in str(rows)
+
+
+@pytest.mark.parametrize("place", [f"{CALLS}/%00", "/api/v1/runs/%00", "/api/v1/approvals/%00"])
+def test_a_nul_in_an_address_is_not_found(world: GatewayWorld, place: str) -> None:
+    assert world.get(place).status_code in (403, 404)
+
+
 def test_a_run_past_its_deadline_is_refused(world: GatewayWorld) -> None:
     run = world.open_run()
     Run.objects.update(expires_at=timezone.now() - timedelta(seconds=1))

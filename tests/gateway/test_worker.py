@@ -250,7 +250,8 @@ def test_a_person_settles_what_happened_and_replays_answer_that(world: GatewayWo
         True,
     )
     run = Run.objects.get()
-    assert (run.reserved_cents, run.spent_cents) == (0, 0)
+    # Nobody said what it cost: it happened, so the whole reserve is booked.
+    assert (run.reserved_cents, run.spent_cents) == (0, 5)
 
 
 def test_what_did_not_happen_is_recorded_as_failed(world: GatewayWorld) -> None:
