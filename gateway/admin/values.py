@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +9,11 @@ import orjson
 
 from audit.payloads import open_payload
 from contextos.core.errors import ContextOSError
-from contextos.core.json_pointer import join, split
 from contextos.core.redaction import RedactionRules, redact
+from contextos.core.secret_schemas import secret_pointers
 from contextos.core.text import reveal_invisible
 
 LONGEST = 20_000
-_DEEPEST = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,53 +48,3 @@ def pretty(value: Any) -> str:
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]}\n… {len(text) - LONGEST} more characters"
     return reveal_invisible(text)
-
-
-def secret_pointers(schema: Any) -> Iterator[str]:
-    """The places a schema marks as secret: `writeOnly`, `format: password`, `x-secret`."""
-    for path in _secret_paths(schema, schema, (), _DEEPEST):
-        yield join(path)
-
-
-def _secret_paths(
-    schema: Any, root: Any, path: tuple[str, ...], depth: int
-) -> Iterator[tuple[str, ...]]:
-    schema = _followed(schema, root)
-    if not isinstance(schema, Mapping) or depth == 0:
-        return
-    if _is_secret(schema):
-        yield path
-        return
-    for step, inner in _parts(schema):
-        yield from _secret_paths(inner, root, (*path, *step), depth - 1)
-
-
-def _parts(schema: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """What a schema is made of, with the step that leads there."""
-    members = schema.get("properties")
-    for name, inner in members.items() if isinstance(members, Mapping) else ():
-        yield (str(name),), inner
-    for name in ("items", "additionalProperties"):
-        yield ("*",), schema.get(name)
-    for name in ("allOf", "anyOf", "oneOf"):
-        for inner in schema.get(name) or ():
-            yield (), inner
-
-
-def _followed(schema: Any, root: Any) -> Any:
-    """Where a `$ref` within the same document leads; one step, since these do not chain here."""
-    ref = schema.get("$ref") if isinstance(schema, Mapping) else None
-    if not isinstance(ref, str) or not ref.startswith("#/"):
-        return schema
-    found = root
-    for token in split(ref[1:]):
-        found = found.get(token) if isinstance(found, Mapping) else None
-    return found
-
-
-def _is_secret(schema: Mapping[str, Any]) -> bool:
-    return (
-        schema.get("writeOnly") is True
-        or schema.get("x-secret") is True
-        or schema.get("format") == "password"
-    )

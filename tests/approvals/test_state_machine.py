@@ -17,7 +17,8 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from contextos.core import strict_json
 from gateway.connectors.function.connector import runner_pool
-from tests.approvals.machine import ApprovalMachine, done
+from tests.approvals.machine import ApprovalMachine
+from tests.approvals.machine_frame import done
 from tests.architecture.source import ROOT
 from tests.gateway.order_functions import LEDGER
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.admin.values import LONGEST, secret_pointers, shown_value
+from contextos.core.secret_schemas import secret_pointers
+from gateway.admin.values import LONGEST, shown_value
 
 SCHEMA = {
     "type": "object",
