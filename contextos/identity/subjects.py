@@ -10,7 +10,7 @@ from django.db.models import Case, CharField, F, OuterRef, Q, Subquery, Value, W
 
 from contextos.core.canonical import digest
 from contextos.core.errors import coded_error
-from contextos.core.modes import ApprovalMode, lowest, parse_mode
+from contextos.core.modes import ApprovalMode, lowest
 from contextos.core.tokens import VerifiedToken
 from contextos.fixed_query import FixedQuery
 from contextos.identity.models import Agent, IssuedToken, Membership
@@ -150,9 +150,9 @@ def _claimed_mode(token: VerifiedToken) -> ApprovalMode:
     claimed = token.claims.get("max_mode")
     if claimed is None:
         return ApprovalMode.DESTRUCTIVE  # not narrowed here; agents are bounded by their row
-    if not isinstance(claimed, str):
+    if claimed not in list(ApprovalMode):
         raise coded_error("auth.claim_invalid", data={"claim": "max_mode"})
-    return parse_mode(claimed)
+    return ApprovalMode(claimed)
 
 
 def _claimed_scopes(token: VerifiedToken) -> frozenset[str] | None:

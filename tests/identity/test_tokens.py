@@ -248,6 +248,8 @@ def forged_claims(agent: Agent, **changes: Any) -> dict[str, Any]:
         ({"exp": 1}, "auth.expired"),
         ({"scopes": "payments.issue_refund"}, "auth.claim_invalid"),
         ({"max_mode": 5}, "auth.claim_invalid"),
+        ({"max_mode": "god"}, "auth.claim_invalid"),
+        ({"max_mode": ["network"]}, "auth.claim_invalid"),
     ],
     ids=lambda value: str(value)[:40],
 )
