@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 
@@ -39,30 +41,54 @@ def test_writes_are_taken_without_a_broker_and_made_once_it_is_back(
     check_invariants(plant.store, plant.ledger)
 
 
+@contextmanager
+def _without(database: Database) -> Iterator[None]:
+    database.cut()
+    try:
+        yield
+    finally:
+        database.give_back()
+
+
+def _begun(plant: Plant, key: str) -> bool:
+    return any(effect.key == key for effect in plant.ledger.effects())
+
+
+@pytest.mark.proves("C9", "E1")
+def test_a_read_that_cannot_be_recorded_is_not_answered_and_not_lost(
+    plant: Plant, database: Database
+) -> None:
+    caller, key = plant.caller, "db-inline"
+    run_id = caller.open_run()
+    with ThreadPoolExecutor(1) as pool:
+        inline = pool.submit(caller.call, run_id, READ, "pause 2", key=key)
+        wait_until(lambda: _begun(plant, key), "the read has begun")
+        with _without(database):
+            cut_off = inline.result()
+    assert cut_off.status == 503
+    assert cut_off.body["error"]["code"] in ("record.unavailable", "service.unavailable")
+    plant.settled()
+    again = plant.caller.call(run_id, READ, "pause 2", key=key)
+    assert (again.status, again.body["status"]) == (200, "ok")
+    check_invariants(plant.store, plant.ledger)
+
+
 @pytest.mark.proves("C9", "E1")
 def test_without_a_database_nothing_happens_that_is_not_on_record(
     plant: Plant, database: Database
 ) -> None:
-    caller = plant.caller
-    run_id, before = caller.open_run(), len(plant.ledger.effects())
+    caller, said = plant.caller, len(plant.log("worker"))
+    run_id = caller.open_run()
     begun = [
-        caller.call(run_id, name, "pause 1.5", key=f"db-{name}").body["tool_call_id"]
+        caller.call(run_id, name, "pause 2", key=f"db-{name}").body["tool_call_id"]
         for name in (POST, POST_BLINDLY)
     ]
-    with ThreadPoolExecutor(1) as pool:
-        inline = pool.submit(caller.call, run_id, READ, "pause 1.5", key="db-inline")
-        wait_until(lambda: len(plant.ledger.effects()) == before + 3, "all three have begun")
-        database.cut()
-        try:
-            cut_off = inline.result()
-            refused = [caller.call(run_id, POST, "quick", key=f"cut-{n}") for n in range(5)]
-        finally:
-            database.give_back()
-    assert cut_off.status == 503
+    wait_until(lambda: _begun(plant, f"db-{POST_BLINDLY}"), "the write has begun")
+    with _without(database):
+        refused = [plant.caller.call(run_id, POST, "quick", key=f"cut-{n}") for n in range(5)]
+        wait_until(lambda: "OperationalError" in plant.log("worker")[said:], "its end is lost")
     assert {answer.status for answer in refused} == {503}
-    assert len(plant.ledger.effects()) == before + 3, "nothing was begun without a record"
-    plant.settled(seconds=60)
+    assert not any(_begun(plant, f"cut-{number}") for number in range(5))
+    plant.settled()
     assert plant.store.states(*begun) == ["ok", "unknown_outcome"]
-    again = caller.call(run_id, READ, "pause 1.5", key="db-inline")
-    assert (again.status, again.body["status"]) == (200, "ok")
     check_invariants(plant.store, plant.ledger)
