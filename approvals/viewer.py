@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, TextField
+from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import HttpRequest
 
 from approvals.eligibility import VOTING_ROLE, Person
-from approvals.gates import read_terms
+from approvals.gates import GateTerms, read_terms
 from approvals.keepers import Keeper, Lent, lent_to, with_givers
 from approvals.models import ApprovalRequest, Vote
 from approvals.states import RequestState
@@ -19,6 +19,7 @@ from contextos.adminkit.tenancy import acting_tenant
 from contextos.identity.access import roles_of
 from contextos.identity.models import User
 
+MOST_VERSIONS = 1000
 READS_ALL = "approvals.view_notice"  # platform admins, operators, auditors
 _PLACE = ("gate_id", "gate_version_id", "stage", "escalation")
 
@@ -95,14 +96,10 @@ class Viewer:
     def piles(self, *more: str) -> list[Pile]:
         """The waiting requests counted by what decides who may vote, and by `more` columns."""
         counts = {f"open_{i}": Count("pk", filter=free) for i, free in enumerate(self._open_ways())}
-        rows = (
-            self._judged()
-            .values(*_PLACE, "terms", *more)
-            .annotate(n=Count("pk"), **counts)
-            .order_by()
-        )
-        ways: dict[tuple[Any, ...], tuple[int, ...]] = {}
-        return [self._pile(row, ways) for row in rows]
+        grouped = self._judged().order_by().values(*_PLACE, *more)
+        rows = list(grouped.annotate(n=Count("pk"), sample=Min("pk"), **counts))
+        terms = terms_of_versions({row["gate_version_id"]: row["sample"] for row in rows})
+        return [self._pile(row, terms[row["gate_version_id"]]) for row in rows]
 
     @cached_property
     def own_piles(self) -> list[Pile]:
@@ -123,22 +120,17 @@ class Viewer:
         """How many wait for this person."""
         return sum(pile.mine for pile in self.own_piles)
 
-    def _pile(self, row: dict[str, Any], known: dict[tuple[Any, ...], tuple[int, ...]]) -> Pile:
-        place = tuple(row[name] for name in _PLACE)
-        if place not in known:
-            known[place] = self._ways_at(row)
-        ways = known[place]
+    def _pile(self, row: dict[str, Any], terms: GateTerms) -> Pile:
+        stage = min(row["stage"], len(terms.stages) - 1)
+        ways = self._ways_at(row["gate_id"], terms.groups_at(stage, row["escalation"]))
         # Where two givers could be spoken for, the larger number is near enough for a badge.
         mine = max((row[f"open_{way}"] for way in ways), default=0)
         return Pile(row, row["n"], mine, ways)
 
-    def _ways_at(self, row: dict[str, Any]) -> tuple[int, ...]:
+    def _ways_at(self, gate: str, groups: frozenset[str]) -> tuple[int, ...]:
         """In whose name the person may vote there: 0 is their own, others as in `lent`."""
-        gate = row["gate_id"]
         if not self.keeper.votes:
             return ()
-        terms = read_terms(row["terms"])
-        groups = terms.groups_at(min(row["stage"], len(terms.stages) - 1), row["escalation"])
         if gate in self.keeper.gates and self.keeper.groups & groups:
             return (0,)
         return tuple(
@@ -173,6 +165,26 @@ def _voted(user_pk: int) -> Exists:
         withdrawn_at__isnull=True,
     )
     return Exists(votes)
+
+
+_terms: dict[str, GateTerms] = {}
+
+
+def terms_of_versions(samples: dict[str, str]) -> dict[str, GateTerms]:
+    """Gate version -> who keeps which stage, from one request each (version -> approval_id).
+
+    A version never changes, so it is read once per process; only its quorum may be raised for
+    one request, and that does not say who votes.
+    """
+    unknown = [pk for version, pk in samples.items() if version not in _terms]
+    if len(_terms) > MOST_VERSIONS:
+        _terms.clear()
+        unknown = list(samples.values())
+    if unknown:
+        rows = ApprovalRequest.objects.filter(pk__in=unknown)
+        for version, terms in rows.values_list("gate_version_id", "terms"):
+            _terms[version] = read_terms(terms)
+    return {version: _terms[version] for version in samples}
 
 
 def viewer_of(request: HttpRequest) -> Viewer | None:

@@ -10,12 +10,13 @@ from django.db.models import Count, IntegerField, Min, OuterRef, QuerySet, Subqu
 from django.db.models.functions import Coalesce
 from django.utils.safestring import SafeString
 
-from approvals.admin.filters import Wanted
+from approvals.admin.filters import ALL, Wanted
 from approvals.admin.frame import url_of
 from approvals.figures import Figures, span
 from approvals.gates import read_terms
 from approvals.labels import TimeLeft, asks, name, state_badge, time_left
 from approvals.models import ApprovalRequest, Vote
+from approvals.states import RequestState
 from contextos.adminkit.display import mode_badge
 from contextos.core.clock import utcnow
 from contextos.identity.models import User
@@ -76,8 +77,13 @@ def _heaps(rows: QuerySet[ApprovalRequest], start: int, end: int) -> QuerySet[Ap
     """The oldest of each heap, with the heap's size; ids grow with time."""
     heaps = rows.order_by().values(*ALIKE).annotate(oldest=Min("pk"), since=Min("created_at"))
     firsts = heaps.order_by("-risk", "since", "oldest").values("oldest")[start:end]
-    # By agent first: that has an index, and no agent has many waiting.
-    same = rows.order_by().filter(**{column: OuterRef(column) for column in ALIKE})
+    # By agent: that has an index, and no agent has many waiting.
+    same = ApprovalRequest.objects.order_by().filter(
+        tenant_id=OuterRef("tenant_id"),
+        state=RequestState.PENDING,
+        agent_id=OuterRef("agent_id"),
+        likeness=OuterRef("likeness"),
+    )
     size = same.values("agent_id").annotate(n=Count("pk")).values("n")
     chosen = _told(ApprovalRequest.objects.filter(pk__in=firsts))
     heap = Coalesce(Subquery(size, output_field=IntegerField()), 1)
@@ -118,7 +124,7 @@ def _line(row: Any, wanted: Wanted, figures: Figures) -> Line:
         state=state_badge(row.state),
         age=_ago(now - row.created_at),
         count=heap,
-        alike_query=wanted.query(like=row.likeness, p=1) if heap > 1 else "",
+        alike_query=wanted.query(show=ALL, like=row.likeness, p=1) if heap > 1 else "",
         url=url_of(row).removesuffix("change/"),
         bulk=wanted.waits and row.effective_mode != "destructive",
     )

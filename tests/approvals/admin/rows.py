@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -47,17 +48,17 @@ VIEW: dict[str, Any] = {
 def request_row(tenant: Tenant, **changes: Any) -> ApprovalRequest:
     """A request that was just opened; not saved."""
     now = timezone.now()
-    view = {**VIEW, **changes.pop("view", {})}
+    view, terms = {**VIEW, **changes.pop("view", {})}, changes.get("terms", TERMS)
     values: dict[str, Any] = {
         "approval_id": new_id("apr"),
         "tenant": tenant,
         "gate_id": "GATE_FINANCE_APPROVAL",
         "gate_version": "1.0.0",
-        "gate_version_id": "gtv_none",
+        "gate_version_id": f"gate_{zlib.crc32(repr(terms).encode())}",  # a version never changes
         "subject_kind": "tool_call",
         "subject_id": new_id("tool"),
         "digest": DIGEST,
-        "terms": TERMS,
+        "terms": terms,
         "view": view,
         "excluded": [],
         "payload_id": "",

@@ -204,7 +204,7 @@ def test_mine_is_exactly_what_eligibility_would_let_me_decide(desk: Desk) -> Non
     fin1, boss = desk.person("fin1"), desk.person("boss")
     desk.request()
     desk.request(terms=TWO_STAGES, stage=1)
-    desk.request(terms=TWO_STAGES, gate_version_id="gtv_two")
+    desk.request(terms=TWO_STAGES)
     desk.request(excluded=[fin1.user_id])
     desk.request(excluded=[boss.user_id], terms=TWO_STAGES, stage=1)
     desk.request(gate_id="GATE_OF_NOBODY")
