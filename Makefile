@@ -25,12 +25,14 @@ test-pg: setup
 	@$(PY) scripts/with_services.py $(PYTEST) -n 2 -m "not e2e and not faults" -q tests
 
 # The rooms whose work a database could do differently; the rest ran above and would say the same.
-WITH_DATABASE := audit gateway identity review registry/services adminkit/test_verify_page.py
+WITH_DATABASE := approvals audit gateway identity review registry/services adminkit/test_verify_page.py
+PAGES := approvals/admin approvals/admin_gates gateway/admin identity/test_cross_tenant.py \
+	identity/test_role_matrix.py
 test-sqlite: setup
 	@echo "== fast pass on SQLite, the embedded default: what a database could do differently"
 	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) -n 2 -m "not e2e and not slow" -q \
 		$(addprefix tests/,$(WITH_DATABASE)) \
-		--ignore=tests/identity/test_cross_tenant.py --ignore=tests/identity/test_role_matrix.py
+		$(addprefix --ignore=tests/,$(PAGES))
 
 # The walks that write most; how pages look was judged on SQLite.
 E2E_ON_SERVICES := test_database.py test_first_steps.py test_registry.py
