@@ -120,6 +120,10 @@ class Viewer:
         """How many wait for this person."""
         return sum(pile.mine for pile in self.own_piles)
 
+    def count_again(self) -> None:
+        """After votes of this very request: the menu is drawn afterwards."""
+        self.__dict__.pop("own_piles", None)
+
     def _pile(self, row: dict[str, Any], terms: GateTerms) -> Pile:
         stage = min(row["stage"], len(terms.stages) - 1)
         ways = self._ways_at(row["gate_id"], terms.groups_at(stage, row["escalation"]))

@@ -63,6 +63,7 @@ def bulk_view(request: HttpRequest, viewer: Viewer) -> HttpResponse:
         digests = dict(pair.split(" ", 1) for pair in given.getlist("digest") if " " in pair)
         figures = figures_of(request)
         done = [_decided(viewer, row, verdict, reason, digests, figures) for row in rows]
+        viewer.count_again()
         return _outcomes(request, verdict, done)
     return _page(request, rows, verdict, form=form, status=422 if form.is_bound else 200)
 

@@ -36,6 +36,7 @@ def test_alike_requests_are_decided_together_with_their_total(desk: Desk) -> Non
     assert not Vote.objects.exists()
     done = desk.fin1.post(BULK, _sent(rows))
     assert "3 of 3 votes counted" in done.text
+    assert '<span class="cos-badge cos-badge--warning ml-auto">' not in done.text  # none waits
     assert set(Vote.objects.values_list("verdict", "reason")) == {("approve", "All of Tuesday's.")}
     assert {row.state for row in ApprovalRequest.objects.all()} == {"approved"}
 
