@@ -64,7 +64,13 @@ def _accepted(context: CallContext) -> Answer:
 
 
 def _executed(context: CallContext, accepted: Accepted) -> Answer:
-    return stored(attempt_inline(from_context(context, accepted)), replayed=False)
+    try:
+        return stored(attempt_inline(from_context(context, accepted)), replayed=False)
+    except ContextOSError as taken:
+        if taken.code != "call.lost_lease":
+            raise
+        # The sweep took it for abandoned: what became of it stands in its row, and is no refusal.
+        return stored(result_of(ToolCall.objects.get(pk=accepted.call.pk)), replayed=False)
 
 
 def _waiting(accepted: Accepted) -> Answer:

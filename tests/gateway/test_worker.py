@@ -9,7 +9,9 @@ import pytest
 from django.utils import timezone
 
 from audit.decisions import rows_of
+from audit.models import DecisionRow
 from contextos.core.errors import ContextOSError
+from gateway.execution import attempt_inline
 from gateway.leases import lease_to_execute
 from gateway.models import Run, ToolCall
 from gateway.reconcile import record_outcome, run_again
@@ -320,3 +322,25 @@ def test_a_deduplicated_write_runs_again_with_its_key(
     assert call.state == CallState.OK
     assert ledger == ["note ik_1"]
     assert _statuses(world, call) == ["APPROVED", "UNKNOWN", "EXECUTED"]
+
+
+def test_an_inline_call_that_lost_its_lease_answers_how_it_stands_and_refuses_nothing(
+    world: GatewayWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def taken_over(attempt: Any) -> Any:
+        ToolCall.objects.filter(pk=attempt.call.pk).update(
+            state=CallState.QUEUED, worker="", lease_until=None, due_at=timezone.now()
+        )
+        return attempt_inline(attempt)
+
+    monkeypatch.setattr("gateway.calls.attempt_inline", taken_over)
+    body = {
+        "run_id": world.open_run()["run_id"],
+        "capability_id": "orders.lookup",
+        "args": {"order_id": "ord_0001"},
+    }
+    answer = world.post(CALLS, body)
+    call = ToolCall.objects.get()
+    assert (answer.status_code, answer.json()["tool_call_id"]) == (202, call.pk)
+    assert _statuses(world, call) == ["APPROVED"]
+    assert not DecisionRow.objects.filter(status="REJECTED").exists()
