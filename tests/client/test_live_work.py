@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from pytest_django.live_server_helper import LiveServer
@@ -31,7 +32,8 @@ pytestmark = [
 
 
 @pytest.fixture
-def workers(live_server: LiveServer) -> Iterator[None]:
+def workers(live_server: LiveServer, settings: Any) -> Iterator[None]:
+    settings.CELERY_BROKER_URL = None  # the embedded pool looks for calls itself
     pool = WorkerPool(2)
     pool.start()
     yield

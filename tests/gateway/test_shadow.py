@@ -70,7 +70,7 @@ def test_a_permission_may_ask_for_the_shape_of_a_key_that_the_schema_does_not_kn
         return (answer.get("error") or {}).get("code")
 
     assert code() == "args.constraint"
-    assert code(idempotency_key="ik_abcd\n") == "args.constraint"
+    assert code(idempotency_key="ik_abcd\n") == "idempotency.malformed"
     assert code(idempotency_key="IK_abcd") == "args.constraint"
     assert code(idempotency_key="ik_abcd") is None
 

@@ -77,7 +77,7 @@ def test_what_is_no_document_is_refused_at_its_place_and_kept(
 def test_a_file_beyond_the_limit_is_refused_in_words(author: Client) -> None:
     file = SimpleUploadedFile("big.json", b'{"a": "' + b"x" * (5 * 1024 * 1024) + b'"}')
     shown = text_of(author.post(NEW, {"view": "json", "action": "check", "file": file}))
-    assert "at most 5242880 are accepted" in shown
+    assert "more than the 5242880 bytes that are accepted" in shown
 
 
 def test_a_refusal_of_the_service_is_shown_with_its_place(author: Client, house: House) -> None:

@@ -87,12 +87,13 @@ def test_a_full_context_pack_can_stand_in_for_the_offline_form() -> None:
 
 
 @pytest.mark.parametrize("shape", ["writes", "skills", "cycle", "refused"])
-def test_a_hundred_steps_take_a_few_milliseconds(shape: str) -> None:
-    document = _hundred(shape)
-    against = pack()
+def test_a_hundred_steps_cost_about_ten_times_as_much_as_ten(shape: str) -> None:
+    """Times differ by machine (`make bench` has the row); that nothing grows by the square, not."""
+    document, against = _hundred(shape), pack()
+    few = {**document, "steps": document["steps"][:10]}
     verify_plan(document, against)
     best = min(_timed(document, against) for _ in range(15))
-    assert best < 0.020
+    assert best < 40 * min(_timed(few, against) for _ in range(15))
 
 
 def _hundred(shape: str) -> dict[str, Any]:
