@@ -5,8 +5,12 @@ PORT ?= 8000
 DATA_DIR ?= .demo
 READY_FILE ?= $(DATA_DIR)/ready.json
 PYTEST := $(PY) -m pytest
+# Each worker takes a stretch of the suite, so that what a module sets up is set up once.
+SPREAD := -n 2 --dist worksteal
+# Compiled code is kept even where the shell says otherwise: hundreds of processes start from it.
+export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-pg test-sqlite e2e faults bench lint fmt types lock docs clean
+.PHONY: help setup run test test-pg test-sqlite e2e faults conformance bench lint fmt types lock docs clean
 
 help: ## List the commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -22,32 +26,44 @@ test: test-pg test-sqlite ## Whole suite on PostgreSQL and Redis, then a fast pa
 
 test-pg: setup
 	@echo "== suite on PostgreSQL and Redis"
-	@$(PY) scripts/with_services.py $(PYTEST) -n 2 -m "not e2e and not faults" -q tests
+	@$(PY) scripts/with_services.py $(PYTEST) $(SPREAD) -m "not e2e and not live and not faults and not conformance" \
+		-q tests
+	@echo "== not run here: started products, large tables and browsers (make e2e), kills (make faults), foreign servers (make conformance)"
 
 # The rooms whose work a database could do differently; the rest ran above and would say the same.
-WITH_DATABASE := approvals audit gateway identity review registry/services adminkit/test_verify_page.py
-PAGES := approvals/admin approvals/admin_gates gateway/admin identity/test_cross_tenant.py \
-	identity/test_role_matrix.py
+WITH_DATABASE := approvals audit gateway identity review registry/services
+ELSEWHERE := approvals/admin approvals/admin_gates approvals/api approvals/test_notify_pages.py audit/api \
+	audit/reports audit/test_admin.py gateway/admin gateway/connectors gateway/credentials \
+	gateway/test_explaining.py gateway/test_error_model.py identity/test_admin_pages.py \
+	identity/test_commands.py identity/test_cross_tenant.py identity/test_role_matrix.py \
+	identity/test_trusted_issuers.py
 test-sqlite: setup
 	@echo "== fast pass on SQLite, the embedded default: what a database could do differently"
-	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) -n 2 -m "not e2e and not slow" -q \
+	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) $(SPREAD) -m "not (e2e or live or faults or slow or conformance or hypothesis)" -q \
 		$(addprefix tests/,$(WITH_DATABASE)) \
-		$(addprefix --ignore=tests/,$(PAGES))
+		$(addprefix --ignore=tests/,$(ELSEWHERE))
 
 # The walks that write most; how pages look was judged on SQLite.
-E2E_ON_SERVICES := test_database.py test_first_steps.py test_registry.py
-e2e: setup ## Drive the running product in a real browser (installs Debian's chromium when missing)
+E2E_ON_SERVICES := test_approvals.py test_database.py test_first_steps.py test_gates.py \
+	test_registry.py test_request_ends.py
+e2e: setup ## Start the product and drive it, also in a real browser (installs chromium when missing)
 	@sh scripts/ensure_chromium.sh
+	@echo "== whole products, refused starts, wide walks, large tables, property tests at their full depth"
+	@HYPOTHESIS_PROFILE=whole $(PY) scripts/with_services.py $(PYTEST) $(SPREAD) -q tests \
+		-m "(live or hypothesis) and not (e2e or faults or conformance)"
 	@echo "== every page, on SQLite, the embedded default"
 	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) -m e2e -q tests/e2e
-	@echo "== first steps and an adapter's life, on PostgreSQL and Redis"
+	@echo "== first steps, an adapter's life and approvals, on PostgreSQL and Redis"
 	@$(PY) scripts/with_services.py $(PYTEST) -m e2e -q $(addprefix tests/e2e/,$(E2E_ON_SERVICES))
 
-faults: setup ## Kill workers, web, broker and database in mid-call: nothing lost, nothing doubled
+faults: setup ## Kill workers, web, sealers, broker and database in mid-call (LONG=1: 10,000 calls)
 	@echo "== real processes on PostgreSQL and Redis, and the embedded worker on SQLite"
-	@$(PY) scripts/with_services.py $(PYTEST) -m faults -q tests/faults
+	@$(if $(LONG),CONTEXTOS_FAULTS_LONG=1) $(PY) scripts/with_services.py $(PYTEST) -m faults -q tests/faults
 	@echo "== a failure at every statement, on SQLite too"
 	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) -m faults -q tests/faults/test_broken_statements.py
+
+conformance: setup ## Speak with MCP servers that others wrote (installs them from npm into build/)
+	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) -m conformance -q -rs tests
 
 bench: setup ## Measure speed on PostgreSQL into build/bench.json (QUICK=1 for at most a minute)
 	@$(PY) scripts/with_services.py $(PY) -m tests.bench $(if $(QUICK),--quick,--write-docs)

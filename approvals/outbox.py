@@ -23,6 +23,9 @@ ROUND_SECONDS = 10.0
 LEASE = timedelta(seconds=60)
 # Pauses after the first, second ... failure; after the last one it is given up.
 PAUSES = (10, 60, 300, 1800, 7200)
+# What was told stays for questions about it; the request and its votes stay for good.
+KEPT = timedelta(days=90)
+FORGOTTEN_AT_ONCE = 500
 
 
 class Undeliverable(Exception):  # noqa: N818  read as a sentence in one place
@@ -101,3 +104,12 @@ def _later(row: Any, why: str) -> None:
 
 def _put(row: Any, **values: Any) -> None:
     waiting(type(row)._default_manager.filter(pk=row.pk)).update(**values)
+
+
+def forget_ended(rows: QuerySet[Any], *, now: datetime | None = None) -> int:
+    """Drop what was sent or given up long ago, a bounded heap at a time; how many."""
+    old = rows.filter(due_at__lt=(now or utcnow()) - KEPT)
+    ended = old.filter(sent_at__isnull=False) | old.filter(failed_at__isnull=False)
+    heap = list(ended.order_by().values_list("pk", flat=True)[:FORGOTTEN_AT_ONCE])
+    rows.filter(pk__in=heap).delete()
+    return len(heap)

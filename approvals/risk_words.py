@@ -87,7 +87,8 @@ def _how_usual(facts: RiskFacts) -> Iterator[Sentence]:
         yield Sentence("medium", "This agent asks for this capability for the first time.")
     rejected, ended = facts.rejected_before
     if rejected:
-        yield Sentence("medium", f"Of {ended} asked for before, {rejected} were rejected.")
+        were = "was" if rejected == 1 else "were"
+        yield Sentence("medium", f"Of {ended} asked for before, {rejected} {were} rejected.")
     if facts.alike_waiting > 1:
         others = facts.alike_waiting
         yield Sentence("high", f"The very same ask waits {others} times: is it meant that often?")

@@ -15,6 +15,7 @@ from approvals.gates import GateTerms, read_terms
 from approvals.keepers import Keeper, Lent, lent_to, with_givers
 from approvals.models import ApprovalRequest, Vote
 from approvals.states import RequestState
+from audit.admin.window import auditor_window, is_only_auditor_here
 from contextos.adminkit.tenancy import acting_tenant
 from contextos.identity.access import roles_of
 from contextos.identity.models import User
@@ -86,7 +87,11 @@ class Viewer:
     def visible(self) -> QuerySet[ApprovalRequest]:
         """Readers see all of the tenant, approvers what stands at their gates."""
         rows = ApprovalRequest.objects.filter(tenant_id=self.tenant_id)
-        return rows if self.reads_all else rows.filter(gate_id__in=self.gates)
+        if not self.reads_all:
+            return rows.filter(gate_id__in=self.gates)
+        if is_only_auditor_here(self.user):
+            return auditor_window(self.user, self.tenant_id).limit(rows)
+        return rows
 
     def waiting(self) -> QuerySet[ApprovalRequest]:
         """What they see and nobody has decided."""

@@ -174,16 +174,17 @@ def shown_secret(hook: Webhook) -> str:
 def _secret(hook: Webhook) -> str | None:
     if hook.sealed_secret is None:
         return None
-    return decrypt_field(bytes(hook.sealed_secret), context=_context(hook)).decode()
+    return decrypt_field(bytes(hook.sealed_secret), context=secret_context(hook)).decode()
 
 
 def _seal(hook: Webhook, secret: str) -> None:
     key_of(secret)  # refuses a weak one
-    hook.sealed_secret = encrypt_field(secret.encode(), context=_context(hook))
+    hook.sealed_secret = encrypt_field(secret.encode(), context=secret_context(hook))
     hook.save(update_fields=["sealed_secret"])
 
 
-def _context(hook: Webhook) -> str:
+def secret_context(hook: Webhook) -> str:
+    """Where the ciphertext of its secret belongs."""
     return f"approvals.webhook.secret:{hook.pk}"
 
 

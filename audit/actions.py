@@ -11,6 +11,36 @@ from django.core.exceptions import ImproperlyConfigured
 
 from contextos.identity.contributions import contributed_modules
 
+ACTIONS = {
+    "audit.access.granted": "Auditor given access",
+    "audit.access.ended": "Auditor's access taken back",
+    "audit.record.viewed": "Decision record viewed by an auditor",
+    "audit.records.searched": "Decision records searched by an auditor",
+    "audit.report.viewed": "Report viewed by an auditor",
+    "erasure.asked": "Erasure of values asked for",
+    "erasure.carried_out": "Values erased",
+    "erasure.refused": "Erasure refused: a legal hold stands",
+    "hold.placed": "Legal hold placed",
+    "hold.release_proposed": "Release of a legal hold proposed",
+    "hold.release_withdrawn": "Release of a legal hold not wanted any more",
+    "hold.released": "Legal hold released",
+    "payload.compared": "A value compared with its commitment",
+    "payload.salt_released": "Salt of a commitment released",
+    "retention.changed": "Retention changed",
+    "retention.purged": "Records purged under retention",
+    "retention.partition_dropped": "Month of purged records dropped",
+    "audit.export.requested": "Export asked for",
+    "audit.export.done": "Export written",
+    "audit.export.failed": "Export failed",
+    "audit.export.cancelled": "Export cancelled",
+    "audit.export.downloaded": "Export fetched",
+    "audit.export.removed": "File of an export removed",
+    "audit.report.defined": "Report defined",
+    "audit.report.changed": "Report changed",
+    "audit.report.run": "Report written",
+    "audit.report.stopped": "Report stopped: its owner may not read it any more",
+}
+
 _SHAPE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+")
 
 

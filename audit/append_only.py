@@ -5,6 +5,10 @@ on SQLite skips delete triggers, so inserting over an existing key is refused as
 trigger can refuse is an owner of the database who drops the trigger; the Merkle log is for that.
 A table partitioned later needs the operation on every partition: TRUNCATE of one does not fire the
 parent's trigger.
+
+One door leads out (ADR 0015): where a table has a `door`, the column that names a row in the log,
+a row may be deleted once its tombstone stands in audit_purgedleaf. What may get a tombstone is
+decided by the triggers of `audit.keeping_triggers`.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from django.db.migrations.operations.base import Operation
 
 MESSAGE = "rows of this table can't be changed or removed"
 _PG_FUNCTION = "contextos_append_only"
+TOMBSTONES = "audit_purgedleaf"
 
 
 def trigger_names(table: str, vendor: str) -> frozenset[str]:
@@ -26,15 +31,14 @@ def trigger_names(table: str, vendor: str) -> frozenset[str]:
     return frozenset(_statements(table, vendor, collisions=()))
 
 
-def install(connection: BaseDatabaseWrapper, table: str) -> None:
+def install(connection: BaseDatabaseWrapper, table: str, *, door: str = "") -> None:
     """Create the triggers; those that stand already are made anew."""
     remove(connection, table)
-    statements = _statements(
-        table, connection.vendor, collisions=collisions_on_sqlite(connection, table)
-    )
+    collisions = collisions_on_sqlite(connection, table)
+    statements = _statements(table, connection.vendor, collisions=collisions, door=door)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            cursor.execute(_pg_function())
+            cursor.execute(_pg_function(door))
         for statement in statements.values():
             cursor.execute(statement)
 
@@ -68,12 +72,13 @@ class AppendOnly(Operation):
     reduces_to_sql = True
     reversible = True
 
-    def __init__(self, table: str) -> None:
+    def __init__(self, table: str, door: str = "") -> None:
         self.table = table
+        self.door = door
 
     def deconstruct(self) -> tuple[str, list[Any], dict[str, Any]]:
         """As every operation: its name and arguments."""
-        return type(self).__name__, [self.table], {}
+        return type(self).__name__, [self.table, self.door], {}
 
     def state_forwards(self, app_label: str, state: Any) -> None:
         """Triggers are no part of the models' state."""
@@ -82,7 +87,7 @@ class AppendOnly(Operation):
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
     ) -> None:
         """Put the triggers up."""
-        install(schema_editor.connection, self.table)
+        install(schema_editor.connection, self.table, door=self.door)
 
     def database_backwards(
         self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
@@ -96,39 +101,58 @@ class AppendOnly(Operation):
 
 
 # --- statements ----------------------------------------------------------------------------------
-def _statements(table: str, vendor: str, *, collisions: Iterable[str]) -> dict[str, str]:
+def _statements(
+    table: str, vendor: str, *, collisions: Iterable[str], door: str = ""
+) -> dict[str, str]:
     if vendor == "postgresql":
-        return _pg_statements(table)
+        return _pg_statements(table, door)
     if vendor == "sqlite":
-        return _sqlite_statements(table, tuple(collisions))
+        return _sqlite_statements(table, tuple(collisions), door)
     # No triggers written for it means no protection: better to stop than to pretend.
     raise RuntimeError(f"append-only tables are not available on {vendor}")
 
 
-def _pg_statements(table: str) -> dict[str, str]:
+def _pg_statements(table: str, door: str) -> dict[str, str]:
     events = {"rows": ("UPDATE OR DELETE", "ROW"), "truncate": ("TRUNCATE", "STATEMENT")}
     return {
         f"{table}_append_only_{name}": (
             f"CREATE TRIGGER {_quote(f'{table}_append_only_{name}')} BEFORE {event} "
-            f"ON {_quote(table)} FOR EACH {each} EXECUTE FUNCTION {_PG_FUNCTION}()"
+            f"ON {_quote(table)} FOR EACH {each} EXECUTE FUNCTION {_pg_name(door)}()"
         )
         for name, (event, each) in events.items()
     }
 
 
-def _pg_function() -> str:
+def _pg_name(door: str) -> str:
+    return f"{_PG_FUNCTION}_{door}" if door else _PG_FUNCTION
+
+
+def _pg_function(door: str) -> str:
+    way_out = (
+        f"IF TG_OP = 'DELETE' THEN IF {_has_tombstone(door)} THEN RETURN OLD; END IF; END IF; "
+        if door
+        else ""
+    )
     return (
-        f"CREATE OR REPLACE FUNCTION {_PG_FUNCTION}() RETURNS trigger LANGUAGE plpgsql AS $body$ "
-        f"BEGIN RAISE EXCEPTION '%: {MESSAGE.replace(chr(39), chr(39) * 2)}', TG_TABLE_NAME "
-        "USING ERRCODE = 'integrity_constraint_violation'; END $body$"
+        f"CREATE OR REPLACE FUNCTION {_pg_name(door)}() RETURNS trigger LANGUAGE plpgsql AS $body$ "
+        f"BEGIN {way_out}RAISE EXCEPTION '%: {MESSAGE.replace(chr(39), chr(39) * 2)}', "
+        "TG_TABLE_NAME USING ERRCODE = 'integrity_constraint_violation'; END $body$"
     )
 
 
-def _sqlite_statements(table: str, collisions: tuple[str, ...]) -> dict[str, str]:
+def _has_tombstone(door: str) -> str:
+    return (
+        f"EXISTS (SELECT 1 FROM {TOMBSTONES} AS stone "  # noqa: S608
+        f"WHERE stone.leaf_id = OLD.{_quote(door)})"
+    )
+
+
+def _sqlite_statements(table: str, collisions: tuple[str, ...], door: str) -> dict[str, str]:
     refusal = f"SELECT RAISE(ABORT, '{table}: {MESSAGE.replace(chr(39), chr(39) * 2)}')"
     taken = " OR ".join(f"({collision})" for collision in collisions)
     over_existing = f"WHEN EXISTS (SELECT 1 FROM {_quote(table)} WHERE {taken}) "  # noqa: S608
-    events = {"update": "", "delete": "", "insert": over_existing}
+    still_kept = f"WHEN NOT {_has_tombstone(door)} " if door else ""
+    events = {"update": "", "delete": still_kept, "insert": over_existing}
     return {
         f"{table}_append_only_{event}": (
             f"CREATE TRIGGER {_quote(f'{table}_append_only_{event}')} BEFORE {event.upper()} "

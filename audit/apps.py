@@ -11,4 +11,13 @@ class AuditConfig(AppConfig):
 
     def ready(self) -> None:
         """Make the check and the error codes known."""
-        from audit import checks, error_codes  # noqa: F401
+        from audit import (  # noqa: F401
+            checks,
+            error_codes,
+            keeping_codes,
+            log_error_codes,
+            metrics,
+        )
+        from audit.export import error_codes as export_error_codes  # noqa: F401
+
+        metrics.register_collector()

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from contextos.core.canonical import canonicalise, digest
+from contextos.core.canonical import canonicalise, digest, digest_bytes
 from contextos.core.clock import format_time, parse_time
 from contextos.core.events import Actor
 from contextos.core.redaction import redact
 
 RECORD_VERSION = "contextos.audit_event.v1"
+_HASH = "record_hash"
 _LEAF_PREFIX = b"\x00"  # RFC 6962: a leaf can't be mistaken for an inner node
 
 
@@ -49,12 +50,23 @@ def canonical_text(facts: EventFacts) -> str:
         "trace_id": facts.trace_id,
         "created_at": format_time(facts.created_at),
     }
-    return canonicalise(record | {"record_hash": record_hash(record)}).decode("utf-8")
+    return hashed_text(record)
+
+
+def hashed_text(record: Mapping[str, Any]) -> str:
+    """The canonical text of a record with its own hash among its members, each part written once.
+
+    Members sort by name, so what stands before and after the hash can be written apart.
+    """
+    before = canonicalise({name: value for name, value in record.items() if name < _HASH})
+    after = canonicalise({name: value for name, value in record.items() if name > _HASH})
+    hashed = digest_bytes(before[:-1] + b"," + after[1:])
+    return f'{before[:-1].decode()},"{_HASH}":"{hashed}",{after[1:].decode()}'
 
 
 def record_hash(record: Mapping[str, Any]) -> str:
     """`sha256:<hex>` over the canonical record without its own hash."""
-    return digest({name: value for name, value in record.items() if name != "record_hash"})
+    return digest({name: value for name, value in record.items() if name != _HASH})
 
 
 def leaf_hash(text: str) -> bytes:
@@ -62,15 +74,32 @@ def leaf_hash(text: str) -> bytes:
     return hashlib.sha256(_LEAF_PREFIX + text.encode("utf-8")).digest()
 
 
+COLUMNS = (
+    "event_id",
+    "tenant_id",
+    "action",
+    "actor_kind",
+    "actor_id",
+    "subject_kind",
+    "subject_id",
+)
+
+
 def derived_columns(record: Mapping[str, Any]) -> dict[str, Any]:
     """The columns that repeat parts of the record, so that it can be searched."""
-    return {
-        "event_id": record["event_id"],
-        "tenant_id": record["tenant_id"],
-        "action": record["action"],
-        "actor_kind": record["actor"]["kind"],
-        "actor_id": record["actor"]["id"],
-        "subject_kind": record["subject"]["kind"],
-        "subject_id": record["subject"]["id"],
-        "created_at": parse_time(record["created_at"]),
-    }
+    columns = dict(zip(COLUMNS, derived_texts(record), strict=True))
+    return {**columns, "created_at": parse_time(record["created_at"])}
+
+
+def derived_texts(record: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The same in the order of COLUMNS, without the time: `verify_log` compares millions."""
+    actor, subject = record["actor"], record["subject"]
+    return (
+        record["event_id"],
+        record["tenant_id"],
+        record["action"],
+        actor["kind"],
+        actor["id"],
+        subject["kind"],
+        subject["id"],
+    )

@@ -5,17 +5,16 @@ One statement on PostgreSQL (one round trip, one commit), one transaction on SQL
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
-from psycopg import RawCursor
 from psycopg.types.json import Jsonb
 
 from contextos.core import strict_json
+from contextos.raw_sql import first_row, numbered
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +53,34 @@ class Insert:
     def parameters(self) -> list[Any]:
         """The values, in the order of the marks."""
         return list(self.values.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertRows:
+    """Some new rows of one table, all of text columns; they may be any number but none."""
+
+    name: str
+    table: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    after: str | None = None
+
+    def shape(self) -> tuple[Any, ...]:
+        """What its text depends on: besides the names, how many rows there are."""
+        return ("rows", self.name, self.table, self.after, *self.columns, len(self.rows))
+
+    def text(self) -> str:
+        """The statement, with a mark for every parameter."""
+        columns = ", ".join(_quote(name) for name in self.columns)
+        marks = f"({', '.join(['%s'] * len(self.columns))})"
+        source = f"VALUES {', '.join([marks] * len(self.rows))}"
+        if self.after:
+            source = f"SELECT * FROM ({source}) AS given{_condition(self.after)}"
+        return f"INSERT INTO {_quote(self.table)} ({columns}) {source}"
+
+    def parameters(self) -> list[Any]:
+        """The values, row by row."""
+        return [value for row in self.rows for value in row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +132,7 @@ class Update:
         return [*changed, *self.where.values(), *self.unless_later.values()]
 
 
-Write = Insert | Update
+Write = Insert | InsertRows | Update
 
 
 def write_together(*writes: Write) -> frozenset[str]:
@@ -118,10 +145,8 @@ def write_together(*writes: Write) -> frozenset[str]:
 def _one_statement(writes: Sequence[Write]) -> frozenset[str]:
     values = [value for write in writes for value in write.parameters()]
     parameters = [Jsonb(value.value) if isinstance(value, Json) else value for value in values]
-    with _numbered_cursor() as cursor:
-        cursor.execute(_statement(writes), parameters)
-        row = cursor.fetchone()
-    return frozenset(write.name for write, count in zip(writes, row or (), strict=True) if count)
+    row = first_row(_statement(writes), parameters) or ()
+    return frozenset(write.name for write, count in zip(writes, row, strict=True) if count)
 
 
 def _statement(writes: Sequence[Write]) -> str:
@@ -130,28 +155,11 @@ def _statement(writes: Sequence[Write]) -> str:
     if shape not in _texts:
         parts = [f"{_quote(write.name)} AS ({write.text()} RETURNING 1)" for write in writes]
         counts = ", ".join(f"(SELECT count(*) FROM {_quote(write.name)})" for write in writes)
-        _texts[shape] = _numbered(f"WITH {', '.join(parts)} SELECT {counts}")
+        _texts[shape] = numbered(f"WITH {', '.join(parts)} SELECT {counts}")
     return _texts[shape]
 
 
 _texts: dict[tuple[Any, ...], str] = {}
-
-
-def _numbered(text: str) -> str:
-    """The marks as PostgreSQL itself numbers them."""
-    first, *others = text.split("%s")
-    return first + "".join(f"${number}{part}" for number, part in enumerate(others, start=1))
-
-
-@contextmanager
-def _numbered_cursor() -> Iterator[Any]:
-    """Django's cursor over one that takes `$1`: nobody has to look for marks in a long text."""
-    connection.close_if_health_check_failed()
-    connection.ensure_connection()
-    with connection.wrap_database_errors:
-        raw = RawCursor(connection.connection)
-    with connection._prepare_cursor(raw) as cursor:  # type: ignore[attr-defined]
-        yield cursor
 
 
 def _one_transaction(writes: Sequence[Write]) -> frozenset[str]:
@@ -162,7 +170,7 @@ def _one_transaction(writes: Sequence[Write]) -> frozenset[str]:
                 continue
             free = _freed(write)
             cursor.execute(free.text(), [_spelled(value) for value in free.parameters()])
-            if cursor.rowcount == 1:
+            if cursor.rowcount >= 1:
                 done.add(write.name)
     return frozenset(done)
 

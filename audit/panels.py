@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from django.http import HttpRequest
 
 from audit.actions import title_of
-from audit.models import AuditEvent
+from audit.lag import SealingLag, failing_places, sealing_lags
+from audit.models import AuditEvent, OutsideMark
 from contextos.adminkit.display import relative
 from contextos.adminkit.front_page import Panel, Row, register_panel
 from contextos.adminkit.links import admin_url, may
@@ -15,6 +19,9 @@ from contextos.core.text import single_line
 from contextos.identity.models import User
 
 SHOWN = 8
+_MADE_ID = re.compile(r"[a-z]+_[0-9a-z]{26}")
+# Members of an event that name a thing in words, the most telling first.
+_WORDS = ("title", "name", "capability_id", "intent", "gate", "gate_id", "adapter_id", "role")
 
 
 def recent_events(request: HttpRequest) -> Panel | None:
@@ -32,26 +39,66 @@ def recent_events(request: HttpRequest) -> Panel | None:
     )
 
 
+def late_sealing(request: HttpRequest) -> Panel | None:
+    """Records that wait too long for the sealer, and checkpoints nobody outside keeps."""
+    tenant = acting_tenant(request)
+    if tenant is None or not may(request, "view", AuditEvent):
+        return None
+    tenant_id = str(tenant.pk)
+    late = [lag for lag in sealing_lags(tenant_id=tenant_id) if lag.is_late]
+    failing = [mark for mark in failing_places() if mark.tenant_id == tenant_id]
+    return Panel("The log", [*map(_late, late), *map(_failing, failing)])
+
+
+def _late(lag: SealingLag) -> Row:
+    return Row(
+        text="Records wait for the sealer",
+        detail=f"oldest {relative(lag.since)}; check that `manage.py seal` runs",
+        label="not sealed",
+        tone="danger",
+    )
+
+
+def _failing(mark: OutsideMark) -> Row:
+    since = relative(mark.failed_at) if mark.failed_at else ""
+    return Row(
+        text=f"Checkpoints are not kept outside ({mark.sink})",
+        detail=f"{since}; {single_line(mark.fault, limit=120)}",
+        label="kept inside only",
+        tone="danger",
+    )
+
+
 def _people(events: list[AuditEvent]) -> dict[str, str]:
     ids = {event.subject_id for event in events if event.subject_kind == "user"}
-    known = User.objects.filter(user_id__in=ids).values_list("user_id", "username")
-    return dict(known)
+    ids |= {event.actor_id for event in events if event.actor_kind == "user"}
+    return {user.user_id: str(user) for user in User.objects.filter(user_id__in=ids)}
 
 
 def _row(event: AuditEvent, names: dict[str, str]) -> Row:
-    subject = names.get(event.subject_id, event.subject_id)
-    kind = "person" if event.subject_kind == "user" else event.subject_kind.replace("_", " ")
+    told = loads_object(event.text)
+    about = _about(event, told.get("data"), names)
     return Row(
         text=title_of(event.action),
-        detail=f"{kind} {subject}, by {_who(event)}, {relative(event.created_at)}",
+        detail=f"{about}, by {_who(event, told.get('actor'), names)}, {relative(event.created_at)}",
         url=admin_url(AuditEvent, "change", event.pk),
     )
 
 
-def _who(event: AuditEvent) -> str:
-    actor = loads_object(event.text).get("actor")
+def _about(event: AuditEvent, data: Any, names: dict[str, str]) -> str:
+    """What it was about, in words where the event has some: ids stand in the record itself."""
+    kind = "person" if event.subject_kind == "user" else event.subject_kind.replace("_", " ")
+    subject = names.get(event.subject_id, event.subject_id)
+    if _MADE_ID.fullmatch(subject):
+        said = data if isinstance(data, dict) else {}
+        subject = next((str(said[key]) for key in _WORDS if said.get(key)), "")
+    return single_line(f"{kind} {subject}".strip(), limit=120)
+
+
+def _who(event: AuditEvent, actor: Any, names: dict[str, str]) -> str:
     shown = actor.get("display") if isinstance(actor, dict) else None
-    return single_line(str(shown or event.actor_id), limit=80)
+    return single_line(names.get(event.actor_id) or str(shown or event.actor_id), limit=80)
 
 
+register_panel(key="audit.sealing", column="failing", build=late_sealing, order=5)
 register_panel(key="audit.recent", column="activity", build=recent_events, order=10)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+import structlog
 from django.db import connection as default_connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from audit import append_only
+from audit.models.retention import FLOOR_DAYS
 
+log = structlog.get_logger(__name__)
 TABLE = "audit_decisionbody"
+DOOR = "record_id"  # what a tombstone names a body by
 MONTHS_AHEAD = 3
+SAFETY_NET = f"{TABLE}_default"
+_MONTH = re.compile(rf"{TABLE}_y(?P<year>\d{{4}})m(?P<month>\d{{2}})")
 
 
 def make_partitioned(connection: BaseDatabaseWrapper) -> None:
@@ -26,7 +33,7 @@ def make_partitioned(connection: BaseDatabaseWrapper) -> None:
             "PRIMARY KEY (record_id, created_at)) PARTITION BY RANGE (created_at)"
         )
         # Rows of a month nobody prepared land here: a late task never loses a record.
-        cursor.execute(f'CREATE TABLE "{TABLE}_default" PARTITION OF "{TABLE}" DEFAULT')
+        cursor.execute(f'CREATE TABLE "{SAFETY_NET}" PARTITION OF "{TABLE}" DEFAULT')
 
 
 def ensure_partitions(
@@ -36,15 +43,46 @@ def ensure_partitions(
     database = connection or default_connection
     if database.vendor != "postgresql":
         return []
-    standing = _standing(database)
     made = [
         _create(database, name, start, end)
-        for name, start, end in _months(now or datetime.now(UTC))
-        if name not in standing
+        for name, start, end in _missing(now or datetime.now(UTC), database)
+        if not _caught(database, start, end)
     ]
     for name in made:
-        append_only.install(database, name)  # a TRUNCATE of the partition passes the parent by
+        # A TRUNCATE of the partition passes the parent by.
+        append_only.install(database, name, door=DOOR)
     return made
+
+
+def unprepared_months(
+    *, now: datetime | None = None, connection: BaseDatabaseWrapper | None = None
+) -> list[str]:
+    """This month and the next, where they have no partition: rows would land in the safety net."""
+    database = connection or default_connection
+    if database.vendor != "postgresql" or not standing_partitions(database):
+        return []
+    missing = {name for name, _, _ in _missing(now or datetime.now(UTC), database)}
+    soon = [name for name, _, _ in _months(now or datetime.now(UTC))][:2]
+    return [name for name in soon if name in missing]
+
+
+def _missing(now: datetime, connection: BaseDatabaseWrapper) -> list[tuple[str, str, str]]:
+    standing = standing_partitions(connection)
+    return [month for month in _months(now) if month[0] not in standing]
+
+
+def _caught(connection: BaseDatabaseWrapper, start: str, end: str) -> bool:
+    """Whether the safety net holds rows of the month: they stay there, and so does the month."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f'SELECT EXISTS (SELECT 1 FROM "{SAFETY_NET}" '
+            "WHERE created_at >= %s::timestamptz AND created_at < %s::timestamptz)",
+            [f"{start} 00:00:00+00", f"{end} 00:00:00+00"],
+        )
+        caught = bool(cursor.fetchone()[0])
+    if caught:
+        log.warning("a month has no partition of its own: rows came first", month=start)
+    return caught
 
 
 def _months(now: datetime) -> Iterator[tuple[str, str, str]]:
@@ -59,7 +97,10 @@ def _month(now: datetime, offset: int) -> tuple[int, int]:
     return year, month + 1
 
 
-def _standing(connection: BaseDatabaseWrapper) -> set[str]:
+def standing_partitions(connection: BaseDatabaseWrapper) -> set[str]:
+    """The names of all partitions, the safety net among them; none on SQLite."""
+    if connection.vendor != "postgresql":
+        return set()
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid "
@@ -76,3 +117,39 @@ def _create(connection: BaseDatabaseWrapper, name: str, start: str, end: str) ->
             f"FOR VALUES FROM ('{start} 00:00:00+00') TO ('{end} 00:00:00+00')"
         )
     return name
+
+
+# --- purged months -------------------------------------------------------------------------------
+def months_past_floor(now: datetime) -> list[str]:
+    """The partitions that may hold purged rows: those wholly before the floor, and the net."""
+    floor = now - timedelta(days=FLOOR_DAYS)
+    standing = sorted(standing_partitions(default_connection))
+    return [name for name in standing if name == SAFETY_NET or _ends_before(name, floor)]
+
+
+def _ends_before(name: str, moment: datetime) -> bool:
+    found = _MONTH.fullmatch(name)
+    if found is None:
+        return False
+    year, month = _month(datetime(int(found["year"]), int(found["month"]), 1, tzinfo=UTC), 1)
+    return datetime(year, month, 1, tzinfo=UTC) <= moment
+
+
+def clear_month(name: str) -> bool:
+    """Whether nothing in a month has to stay; if something does, only the purged rows leave."""
+    stone = f"SELECT 1 FROM {append_only.TOMBSTONES} AS stone WHERE stone.leaf_id = body.record_id"
+    with default_connection.cursor() as cursor:
+        cursor.execute(f'SELECT EXISTS (SELECT 1 FROM "{name}" AS body WHERE NOT EXISTS ({stone}))')
+        row = cursor.fetchone()
+        if row and not row[0] and name != SAFETY_NET:
+            return True
+        cursor.execute(f'DELETE FROM "{name}" AS body WHERE EXISTS ({stone})')
+    return False
+
+
+def drop_month(name: str) -> None:
+    """Take a whole month away. Every writer queues behind us, so we give up soon and come again."""
+    with default_connection.cursor() as cursor:
+        cursor.execute("SET LOCAL lock_timeout = '300ms'")
+        cursor.execute(f'ALTER TABLE "{TABLE}" DETACH PARTITION "{name}"')
+        cursor.execute(f'DROP TABLE "{name}"')

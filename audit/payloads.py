@@ -19,6 +19,7 @@ from contextos.identity.field_encryption import decrypt_field, encrypt_field
 
 SALT_BYTES = 32  # low-entropy values such as amounts can't be guessed from their commitment
 MAX_BYTES = 32 * 1024 * 1024
+SALT_OF = "salt:"  # of a value that is only committed to
 # Arguments and outputs keep to the usual depth; what they are stored in adds a few levels.
 MAX_DEPTH = strict_json.MAX_DEPTH + 16
 
@@ -60,6 +61,22 @@ def seal_payload(
     return SealedPayload(payload_id, commitment, write)
 
 
+def commit_only(
+    *, tenant_id: str, decision_id: str, kind: str, value: Any, after: str | None = None
+) -> SealedPayload:
+    """Commit to a value without keeping it: only the salt is stored, to show a match later."""
+    salt, content = secrets.token_bytes(SALT_BYTES), canonicalise(value)
+    commitment = commitment_to(salt, content)
+    kept = seal_payload(
+        tenant_id=tenant_id,
+        decision_id=decision_id,
+        kind=SALT_OF + kind,
+        value={"salt": salt.hex(), "commitment": commitment},
+        after=after,
+    )
+    return SealedPayload(kept.payload_id, commitment, kept.write)
+
+
 def payload_rows(
     *, tenant_id: str, decision_ids: Iterable[str], kinds: Iterable[str]
 ) -> dict[tuple[str, str], Payload]:
@@ -79,14 +96,38 @@ def find_payload(*, tenant_id: str, decision_id: str, kind: str) -> Any | None:
 
 def open_payload(*, tenant_id: str, payload_id: str) -> Any:
     """The value behind a commitment, checked against it; erased values stay erased."""
-    row = Payload.objects.filter(tenant_id=tenant_id, payload_id=payload_id).first()
-    if row is None:
-        raise coded_error("payload.missing", data={"payload_id": payload_id})
+    return open_row(_row(tenant_id, payload_id))
+
+
+def open_committed(*, tenant_id: str, payload_id: str, commitment: str | None) -> Any:
+    """The value that a record names: another payload in its place is tampering, however sound."""
+    row = _row(tenant_id, payload_id)
+    if row.commitment != commitment:
+        raise coded_error("artefact.tampered", data={"payload_id": payload_id})
     return open_row(row)
 
 
 def open_row(row: Payload) -> Any:
     """The value in a row that was read already, checked against its commitment."""
+    return opened_parts(row)[1]
+
+
+def opened_parts(row: Payload) -> tuple[bytes, Any]:
+    """Salt and value: whoever is given both can check the commitment alone."""
+    parts = unsealed(row)
+    return parts.salt, strict_json.loads(parts.content, max_bytes=MAX_BYTES, max_depth=MAX_DEPTH)
+
+
+@dataclass(frozen=True, slots=True)
+class Unsealed:
+    """What a commitment is made of."""
+
+    salt: bytes
+    content: bytes
+
+
+def unsealed(row: Payload) -> Unsealed:
+    """Salt and canonical value, checked against the commitment; erased values stay erased."""
     payload_id = row.payload_id
     if row.sealed is None:
         raise coded_error("payload.erased", data={"payload_id": payload_id})
@@ -94,7 +135,14 @@ def open_row(row: Payload) -> Any:
     salt, content = opened[:SALT_BYTES], opened[SALT_BYTES:]
     if commitment_to(salt, content) != row.commitment:
         raise coded_error("artefact.tampered", data={"payload_id": payload_id})
-    return strict_json.loads(content, max_bytes=MAX_BYTES, max_depth=MAX_DEPTH)
+    return Unsealed(salt, content)
+
+
+def _row(tenant_id: str, payload_id: str) -> Payload:
+    row = Payload.objects.filter(tenant_id=tenant_id, payload_id=payload_id).first()
+    if row is None:
+        raise coded_error("payload.missing", data={"payload_id": payload_id})
+    return row
 
 
 def _context(tenant_id: str, payload_id: str) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.db import transaction
+
 from audit.actions import require_known
 from audit.event_record import EventFacts, canonical_text, derived_columns, leaf_hash
-from audit.models import AuditEvent
+from audit.models import AuditEvent, UnsealedLeaf
 from contextos.core import strict_json
 from contextos.core.clock import utcnow
 from contextos.core.events import Actor
@@ -47,7 +49,21 @@ def record_event(
     text = canonical_text(facts)
     # Columns are read back from the text, never taken from the arguments: they can't disagree.
     columns = derived_columns(strict_json.loads_object(text))
-    return AuditEvent.objects.create(**columns, text=text, leaf_hash=leaf_hash(text))
+    return _written(AuditEvent(**columns, text=text, leaf_hash=leaf_hash(text)))
+
+
+def _written(event: AuditEvent) -> AuditEvent:
+    """The event and the leaf that waits for the sealer, both or neither."""
+    waiting = UnsealedLeaf(
+        leaf_id=event.pk,
+        tenant_id=event.tenant_id,
+        leaf_hash=event.leaf_hash,
+        created_at=event.created_at,
+    )
+    with transaction.atomic(savepoint=False):
+        event.save(force_insert=True)
+        waiting.save(force_insert=True)
+    return event
 
 
 def _trace_of_request() -> str | None:

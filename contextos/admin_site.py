@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -11,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.decorators import method_decorator
+from django.utils.functional import SimpleLazyObject
 from django.views.decorators.cache import never_cache
 
 from contextos.adminkit.finding import LONGEST, find_everywhere
@@ -61,6 +63,7 @@ class ContextOSAdminSite(ThemedSite):
     def get_urls(self) -> list[URLPattern | URLResolver]:
         """Our own pages before Django's; `logout` must also serve people without a factor."""
         from approvals.admin.urls import approvals_urls
+        from audit.admin.urls import audit_urls
         from contextos.identity import views
         from gateway.admin.urls import gateway_urls
 
@@ -82,6 +85,7 @@ class ContextOSAdminSite(ThemedSite):
             path("tenant/", guarded(views.change_tenant), name="change_tenant"),
             path("find/", guarded(self.find), name="find"),
             *approvals_urls(guarded),
+            *audit_urls(guarded),
             *gateway_urls(guarded),
         ]
         return own + super().get_urls()
@@ -93,6 +97,10 @@ class ContextOSAdminSite(ThemedSite):
             "tenant_choices": self._tenant_choices(request),
             "embedded_database": connection.vendor == "sqlite",
         }
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
+        """Put together where a page lists it: nearly all draw our own menu instead."""
+        return SimpleLazyObject(partial(super().get_app_list, request, app_label))
 
     def index(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -4,6 +4,7 @@ from django.core.asgi import get_asgi_application
 
 from contextos import telemetry
 from contextos.body_limit import limit_body
+from contextos.ending import is_ending
 from contextos.startup import prepare_process
 
 prepare_process()
@@ -17,4 +18,4 @@ from gateway.long_poll import patient  # noqa: E402  needs the models
 for settings_of_one in connections.settings.values():
     settings_of_one["CONN_MAX_AGE"] = 0
 
-application = limit_body(patient(get_asgi_application()))
+application = limit_body(patient(get_asgi_application(), is_ending))

@@ -25,10 +25,19 @@ def keep_our_log(**_: Any) -> None:
 @signals.beat_init.connect
 def refuse_unsafe_start(**_: Any) -> None:
     """Worker and beat run no checks and would try a default broker; refuse both with one line."""
-    from contextos.startup import prepare_process, refuse_without_broker
+    from contextos.startup import preload, prepare_process, refuse_without_broker
 
     prepare_process()
     refuse_without_broker()
+    preload()
+
+
+@signals.worker_shutting_down.connect
+def tell_long_work(**_: Any) -> None:
+    """Work that can be gone on with elsewhere gives its rows back instead of being waited for."""
+    from contextos.ending import announce_end
+
+    announce_end()
 
 
 @signals.worker_process_init.connect
@@ -37,6 +46,14 @@ def begin_telemetry(**_: Any) -> None:
     from contextos import telemetry
 
     telemetry.start()
+
+
+@signals.worker_process_shutdown.connect
+def close_connectors(**_: Any) -> None:
+    """A pool process runs no exit handlers."""
+    from gateway.connectors import close
+
+    close()
 
 
 @signals.worker_process_shutdown.connect

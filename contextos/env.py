@@ -136,6 +136,62 @@ VARIABLES: tuple[Variable, ...] = (
         "The address people and agents use; https in production.",
     ),
     Variable(
+        "CONTEXTOS_LOG_ORIGIN",
+        _text,
+        None,
+        "Names this installation in the checkpoints of its logs. Absent: the host of the public "
+        "address. A log keeps the name it began with.",
+    ),
+    Variable(
+        "CONTEXTOS_LOG_KEY_DIR",
+        _path,
+        None,
+        "Folder of the private half of the log's key, for the sealer alone. Absent: with the other "
+        "keys.",
+    ),
+    Variable(
+        "CONTEXTOS_CHECKPOINTS_DIR",
+        _path,
+        None,
+        "Where the sealer writes checkpoints, outside the database. Absent: `checkpoints` in the "
+        "data directory. Best a place that the database's administrators can't write to.",
+    ),
+    Variable(
+        "CONTEXTOS_CHECKPOINT_WEBHOOK",
+        _url("https", "http"),
+        None,
+        "Gets the newest checkpoint of each log every few seconds, signed as Standard Webhooks.",
+        secret=True,
+    ),
+    Variable(
+        "CONTEXTOS_CHECKPOINT_WEBHOOK_SECRET",
+        _text,
+        None,
+        "Signs those messages; at least 32 characters.",
+        secret=True,
+    ),
+    Variable(
+        "CONTEXTOS_CHECKPOINT_PUT_URL",
+        _url("https", "http"),
+        None,
+        "Folder of an object store: each checkpoint becomes an object below it by `PUT`, never "
+        "over another.",
+        secret=True,
+    ),
+    Variable(
+        "CONTEXTOS_CHECKPOINT_PUT_TOKEN",
+        _text,
+        None,
+        "Bearer token for those objects, where the store asks for one.",
+        secret=True,
+    ),
+    Variable(
+        "CONTEXTOS_SEALING_LAG_SECONDS",
+        _whole_number,
+        10,
+        "Records that wait longer than this for the sealer raise an alert.",
+    ),
+    Variable(
         "CONTEXTOS_ALLOWED_HOSTS",
         _words,
         ("127.0.0.1", "localhost", "[::1]"),
@@ -186,6 +242,19 @@ VARIABLES: tuple[Variable, ...] = (
         "Where `collectstatic` puts files. Absent: `staticfiles` in the data directory.",
     ),
     Variable(
+        "CONTEXTOS_EXPORTS_DIR",
+        _path,
+        None,
+        "Where exports lie until they are fetched; web and worker need the same folder. Absent: "
+        "`exports` in the data directory.",
+    ),
+    Variable(
+        "CONTEXTOS_EXPORT_DAYS",
+        _whole_number,
+        7,
+        "Days after which the file of an export is removed.",
+    ),
+    Variable(
         "CONTEXTOS_FUNCTION_MODULES",
         _words,
         (),
@@ -203,6 +272,13 @@ VARIABLES: tuple[Variable, ...] = (
         _whole_number,
         4,
         "How many functions run at once in one process; each has a child process of its own.",
+    ),
+    Variable(
+        "CONTEXTOS_ADAPTER_AT_ONCE",
+        _whole_number,
+        8,
+        "How many quick calls of one adapter run at once in one process; others are told to come "
+        "back. Keep it below the number of threads, so that a slow adapter can't take them all.",
     ),
     Variable(
         "CONTEXTOS_CALL_WAITERS",

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 
-from contextos.core.errors import coded_error, http_status
+from contextos.core.errors import ContextOSError, coded_error, http_status
 from contextos.restkit.problems import problem_response, speaks_problem
 from contextos.trace_context import current_trace
 
@@ -17,8 +17,13 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's handler403."""
-    return _answer(request, "permission.denied", "errors/403.html")
+    """Django's handler403; a refusal that says why (`raise PermissionDenied from ...`) is shown."""
+    told = exception.__cause__
+    if not isinstance(told, ContextOSError):
+        return _answer(request, "permission.denied", "errors/403.html")
+    if speaks_problem(request):
+        return problem_response(told, request)
+    return render(request, "errors/403.html", {"error": told, "told": told}, status=403)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

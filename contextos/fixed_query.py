@@ -14,6 +14,8 @@ from typing import Any, Generic, TypeVar
 from django.db import connection
 from django.db.models import Model, QuerySet
 
+from contextos.raw_sql import first_row, numbered
+
 M = TypeVar("M", bound=Model)
 _Part = tuple[str, Any]  # (name of a parameter, "") or ("", a value that never changes)
 _Converter = Callable[[Any], Any]
@@ -61,6 +63,8 @@ class FixedQuery(Generic[M]):
     def row(self, **values: str) -> tuple[Any, ...] | None:
         """The first row as the database gives it."""
         written = self._statement()
+        if connection.vendor == "postgresql":
+            return first_row(written.sql, written.filled(values))
         with connection.cursor() as cursor:
             cursor.execute(written.sql, written.filled(values))
             found: tuple[Any, ...] | None = cursor.fetchone()
@@ -76,7 +80,7 @@ class FixedQuery(Generic[M]):
         marks = {name: f"\x1a{name}\x1a" for name in self._names}
         queryset = self._build(**marks)
         compiler = queryset.query.get_compiler(connection=connection)
-        sql, parameters = compiler.as_sql()
+        text, parameters = compiler.as_sql()
         named = {mark: name for name, mark in marks.items()}
         parts = tuple((named.get(value, ""), value) for value in parameters)
         missing = set(self._names) - {name for name, _ in parts}
@@ -85,6 +89,7 @@ class FixedQuery(Generic[M]):
         fields = queryset.model._meta.concrete_fields
         names = [field.attname for field in fields] + list(queryset.query.annotation_select)
         columns = tuple(zip(names, _converters(compiler), strict=False))
+        sql = numbered(text) if connection.vendor == "postgresql" else text
         return _Written(queryset.model, sql, parts, columns, len(fields))
 
 

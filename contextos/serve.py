@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import select
 import signal
@@ -15,6 +16,8 @@ from granian.constants import Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
+
+from contextos.ending import announce_end
 
 DRAIN_SECONDS = 20
 _HEADER_TIMEOUT_MS = 10_000
@@ -30,11 +33,19 @@ class ServerPlan:
 
     host: str = "127.0.0.1"
     port: int = 8000
-    threads: int = 8
+    threads: int = 12  # more than the places of one adapter, so that a slow one can't take them all
     workers: int = 1
     target: str = "contextos.wsgi:application"
     asynchronous: bool = False
     log_level: str = "info"
+
+
+class _Server(MPServer):
+    """Granian, which tells its workers of the end before it waits for theirs."""
+
+    def signal_handler_interrupt(self, *args: Any, **kwargs: Any) -> None:
+        announce_end()
+        super().signal_handler_interrupt(*args, **kwargs)  # type: ignore[no-untyped-call]
 
 
 def serve(plan: ServerPlan) -> None:
@@ -56,7 +67,8 @@ def refuse_taken_port(host: str, port: int) -> None:
 
 def build_server(plan: ServerPlan) -> MPServer:
     """Granian, set up so that only our own log line per request is written."""
-    return MPServer(
+    logging.getLogger("_granian").addFilter(_is_no_advice)
+    return _Server(
         plan.target,
         address=plan.host,
         port=plan.port,
@@ -69,6 +81,11 @@ def build_server(plan: ServerPlan) -> MPServer:
         log_level=LogLevels(plan.log_level),
         log_dictconfig=_THROUGH_OUR_HANDLER,
     )
+
+
+def _is_no_advice(record: logging.LogRecord) -> bool:
+    """Threads here mostly wait for somebody outside; that they outnumber the cores is meant so."""
+    return "Python threads, which seems quite high" not in record.getMessage()
 
 
 def load_in_worker(target: str) -> Callable[..., Any]:
@@ -102,6 +119,7 @@ def _watch(parent: int) -> None:
     except ProcessLookupError:
         os._exit(1)
     select.select([handle], [], [])
+    announce_end()
     os.kill(os.getpid(), signal.SIGTERM)  # requests in flight may finish ...
     threading.Event().wait(DRAIN_SECONDS)
     os._exit(1)  # ... but not for ever

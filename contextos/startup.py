@@ -31,6 +31,13 @@ def start_django() -> None:
         _refuse([str(fault)])
 
 
+def preload() -> None:
+    """Import before the first request what it would otherwise wait for; forks then share it."""
+    from gateway.connectors import preload as preload_connectors
+
+    preload_connectors()
+
+
 def refuse_if_unsafe() -> None:
     """Exit with a line per error that `manage.py check` would report about this configuration."""
     from django.core.checks import ERROR

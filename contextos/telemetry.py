@@ -38,6 +38,44 @@ def shutdown() -> None:
         _shutdowns.pop()()
 
 
+def is_on() -> bool:
+    """Whether a collector is named; what costs time is asked behind this."""
+    return bool(_shutdowns)
+
+
+class _Nothing:
+    """The span of a process without a collector."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> _Nothing:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def tell(self, **attributes: Any) -> None:
+        """Forget it."""
+
+    def rename(self, name: str) -> None:
+        """Forget it."""
+
+    def failed(self, code: str) -> None:
+        """Forget it."""
+
+
+NOTHING = _Nothing()
+
+
+def span(name: str, *, trace_id: str | None = None, **attributes: Any) -> Any:
+    """A span for a `with`; `__` in a name stands for a dot. Nothing at all without a collector."""
+    if not _shutdowns:
+        return NOTHING
+    from contextos.otel_spans import open_span
+
+    return open_span(name, trace_id, attributes)
+
+
 def adopt_active_span(trace: TraceContext) -> TraceContext:
     """The trace under the ids of the active OpenTelemetry span, so that log and trace agree."""
     if not _shutdowns:
@@ -86,10 +124,14 @@ def _instrument() -> None:
     from opentelemetry.instrumentation.celery import CeleryInstrumentor
     from opentelemetry.instrumentation.django import DjangoInstrumentor
     from opentelemetry.instrumentation.httpx import HTTPXClientInstrumentor
+    from opentelemetry.instrumentation.psycopg import PsycopgInstrumentor
+    from opentelemetry.instrumentation.redis import RedisInstrumentor
 
     DjangoInstrumentor().instrument(excluded_urls=_NOT_TRACED, request_hook=_forget_query)
     HTTPXClientInstrumentor().instrument(request_hook=_forget_query)
     CeleryInstrumentor().instrument()  # type: ignore[no-untyped-call]
+    PsycopgInstrumentor().instrument(skip_dep_check=True)  # statements only, never parameters
+    RedisInstrumentor().instrument()
 
 
 def _resource() -> Any:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
+from urllib.parse import quote
 
 _TRACEPARENT = re.compile(
     r"(?P<version>[0-9a-f]{2})-(?P<trace_id>[0-9a-f]{32})-(?P<span_id>[0-9a-f]{16})"
     r"-(?P<flags>[0-9a-f]{2})(?P<rest>-.*)?"
 )
-_TRACESTATE_LIMIT = 512
-_TRACESTATE = re.compile(r"[\x20-\x7e]+")
+# What is passed on of `tracestate`: as many characters and members as W3C asks everybody to take.
+_STATE_LIMIT, _STATE_MEMBERS, _STATE_READ = 512, 32, 8192
+_LONG_MEMBER = 128
+_STATE_KEY = r"(?:[a-z][a-z0-9_*/-]{0,255}|[a-z0-9][a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13})"
+_STATE_VALUE = r"[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]"
+_STATE_MEMBER = re.compile(rf"(?P<key>{_STATE_KEY})={_STATE_VALUE}")
 _SAMPLED = 0x01
 
 
@@ -43,6 +49,12 @@ _current: ContextVar[TraceContext | None] = ContextVar("contextos_trace", defaul
 def current_trace() -> TraceContext | None:
     """The trace of the request or task being worked on."""
     return _current.get()
+
+
+def state_of_caller(trace_id: str | None) -> str:
+    """The `tracestate` to pass on with a call made in this trace; that of another stays here."""
+    trace = _current.get()
+    return trace.state or "" if trace is not None and trace.trace_id == trace_id else ""
 
 
 def enter_trace(trace: TraceContext) -> Token[TraceContext | None]:
@@ -86,11 +98,36 @@ def parse_traceparent(header: str) -> TraceContext | None:
 
 
 def _sane_state(header: str | None) -> str | None:
-    if not header or len(header) > _TRACESTATE_LIMIT or not _TRACESTATE.fullmatch(header):
+    """The members that can be passed on: a malformed list is dropped, a repeated key counts once.
+
+    Of too long a list, long members go first, then those at its end, which are the oldest.
+    """
+    if not header or len(header) > _STATE_READ:
         return None
-    return header
+    members: dict[str, str] = {}
+    for item in filter(None, (part.strip(" \t") for part in header.split(","))):
+        found = _STATE_MEMBER.fullmatch(item)
+        if found is None:
+            return None
+        members.setdefault(found["key"], item)
+    if len(members) > _STATE_MEMBERS:
+        return None
+    return _shortened(list(members.values())) or None
+
+
+def _shortened(members: list[str]) -> str:
+    if len(",".join(members)) > _STATE_LIMIT:
+        members = [member for member in members if len(member) <= _LONG_MEMBER]
+    while len(",".join(members)) > _STATE_LIMIT:
+        members.pop()
+    return ",".join(members)
 
 
 def _random_hex(size: int) -> str:
     value = secrets.token_hex(size)
     return value if set(value) != {"0"} else _random_hex(size)
+
+
+def baggage_text(baggage: Mapping[str, str]) -> str:
+    """The members as the W3C header writes them."""
+    return ",".join(f"{name}={quote(value, safe='')}" for name, value in baggage.items())

@@ -24,9 +24,10 @@ urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics_view, name="metrics"),
+    path("api/v1/", include("gateway.api.urls")),  # first: every governed call looks for it
     path("api/v1/", include("registry.api.urls")),
-    path("api/v1/", include("gateway.api.urls")),
     path("api/v1/", include("approvals.api.urls")),
+    path("api/v1/", include("audit.api.urls")),
     path("schemas/", schema_index_view, name="schema-index"),
     path("schemas/<str:name>", schema_file_view, name="schema-file"),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),

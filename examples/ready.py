@@ -23,6 +23,7 @@ class Demo:
     """A running demo, as its ready-file describes it."""
 
     ready: dict[str, Any]
+    data_dir: Path
 
     @property
     def tenant_id(self) -> str:
@@ -51,7 +52,7 @@ def start(example: Callable[[Demo], None], description: str | None) -> None:
     if not path.exists():
         parser.error(f"{path} is not there. Start the demo with `make run` and wait for it.")
     try:
-        example(Demo(json.loads(path.read_text(encoding="utf-8"))))
+        example(Demo(json.loads(path.read_text(encoding="utf-8")), path.absolute().parent))
     except ContextOSError as fault:
         sys.exit(f"{type(fault).__name__}: {fault}\n{fault.remediation}")
 

@@ -143,7 +143,7 @@ def _call_row(context: CallContext) -> tuple[ToolCall, dict[str, Any]]:
     if run is None:
         raise LookupError("the run is not loaded yet")
     tool_call_id = new_id("tool")
-    envelope = _envelope(context, tool_call_id)
+    envelope = call_envelope(context, tool_call_id)
     call = ToolCall(
         tool_call_id=tool_call_id,
         tenant_id=run.tenant_id,
@@ -159,7 +159,7 @@ def _call_row(context: CallContext) -> tuple[ToolCall, dict[str, Any]]:
         is_write=context.is_write,
         args_digest=args_digest(context),
         envelope=canonicalise(envelope).decode(),
-        records=len(_statuses(context)),
+        records=len(first_statuses(context)),
         reserved_cents=reserve_cents(context),
         created_at=context.now,
         **_start(context),
@@ -182,7 +182,7 @@ def _start(context: CallContext) -> dict[str, Any]:
     }
 
 
-def _envelope(context: CallContext, tool_call_id: str) -> dict[str, Any]:
+def call_envelope(context: CallContext, tool_call_id: str) -> dict[str, Any]:
     """The call envelope, its arguments left to the payload store."""
     run, request = context.run, context.request
     if run is None or context.decision is None:
@@ -208,7 +208,11 @@ def _envelope(context: CallContext, tool_call_id: str) -> dict[str, Any]:
 
 def _metadata(context: CallContext) -> Mapping[str, Any] | None:
     request = context.request
-    placed = {"plan_id": request.plan_id, "step_id": request.step_id}
+    placed = {
+        "plan_id": request.plan_id,
+        "step_id": request.step_id,
+        "fallback_for": context.routed_from,
+    }
     merged = {**request.metadata, **{name: v for name, v in placed.items() if v is not None}}
     return merged or None
 
@@ -220,21 +224,27 @@ def _record_rows(
     sealed: SealedInputs,
     key: _Key | None,
 ) -> list[DecisionFacts]:
-    more: dict[str, Any] = {
-        "args_commitment": sealed.commitment,
-        "idempotency": key.as_record() if key else None,
-        "tool_call_hash": digest({**envelope, "args": sealed.commitment}),
-    }
+    return first_rows(
+        context,
+        decision_id=call.decision_id,
+        args_commitment=sealed.commitment,
+        idempotency=key.as_record() if key else None,
+        tool_call_hash=digest({**envelope, "args": sealed.commitment}),
+    )
+
+
+def first_rows(context: CallContext, **more: Any) -> list[DecisionFacts]:
+    """The rows that a decision begins with; replay makes them again from what was recorded."""
     rows = [
-        decision_facts(context, decision_id=call.decision_id, seq=seq, status=status, **more)
-        for seq, status in enumerate(_statuses(context), start=1)
+        decision_facts(context, seq=seq, status=status, **more)
+        for seq, status in enumerate(first_statuses(context), start=1)
     ]
     if context.gate is None:
         rows[-1] = replace(rows[-1], approvals=policy_approval(context))
     return rows
 
 
-def _statuses(context: CallContext) -> list[DecisionStatus]:
+def first_statuses(context: CallContext) -> list[DecisionStatus]:
     """Gated: proposed, and people say the rest. Ungated: policy takes the approve step itself."""
     if context.gate is not None:
         return [DecisionStatus.PROPOSED]

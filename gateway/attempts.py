@@ -9,15 +9,18 @@ from typing import Any
 
 from audit.decision_record import DecisionFacts, DecisionStatus, facts_of
 from audit.decisions import rows_of
-from audit.payloads import open_payload
+from audit.payloads import open_committed
 from contextos.core import strict_json
 from contextos.core.clock import parse_time, utcnow
-from contextos.trace_context import begin_trace
+from contextos.core.errors import ContextOSError
+from contextos.trace_context import begin_trace, state_of_caller
 from gateway.accepting import Accepted
 from gateway.connectors.base import Invocation
 from gateway.context import DEFAULT_WINDOW_SECONDS, CallContext
 from gateway.models import ToolCall
+from gateway.recording import FALLBACK_MARK
 from registry.manifest.normalise import binding_name
+from registry.policy.bundles import CompiledBundle
 from registry.resolution import ResolvedCapability, capability_of_version
 
 LONGEST_WINDOW = 10 * 366 * 86_400
@@ -35,6 +38,8 @@ class Attempt:
     key: str | None
     environment: str
     approved_at: datetime
+    bundles: tuple[CompiledBundle, ...] | None = None  # those in force; None = not read yet
+    gone: ContextOSError | None = None  # why its arguments can't be read; it can still be ended
 
     @property
     def declaration(self) -> Mapping[str, Any]:
@@ -53,9 +58,15 @@ class Attempt:
         return utcnow() - self.approved_at < timedelta(seconds=min(seconds, LONGEST_WINDOW))
 
     @property
+    def fallback_for(self) -> str | None:
+        """The capability that was asked for, where this one answers in its place."""
+        marks = [name for name in self.facts.controls_active if name.startswith(FALLBACK_MARK)]
+        return marks[0].removeprefix(FALLBACK_MARK) if marks else None
+
+    @property
     def may_run_again(self) -> bool:
         """Whether another attempt can't make a second effect."""
-        return not self.call.is_write or self.deduplicates
+        return self.gone is None and (not self.call.is_write or self.deduplicates)
 
     @property
     def in_doubt(self) -> bool:
@@ -84,8 +95,11 @@ class Attempt:
             attempt=call.attempts,
             idempotency_key=self.key,
             traceparent=span.traceparent,
+            tracestate=state_of_caller(self.facts.trace_id),
             baggage={"run_id": call.run_id, "decision_id": call.decision_id},
             transport=manifest.get("transport") or {},
+            protocol_version=str(manifest.get("protocol_version") or ""),
+            expects_output=self.capability.output_validator is not None,
         )
 
 
@@ -100,23 +114,50 @@ def from_context(context: CallContext, accepted: Accepted) -> Attempt:
         key=context.key,
         environment=context.run.environment if context.run else "",
         approved_at=accepted.facts.created_at,
+        bundles=context.compiled.bundles if context.compiled else None,
     )
 
 
 def from_row(call: ToolCall) -> Attempt:
     """The same from the database alone, for a worker that knows nothing but the id."""
+    attempt = ending_from_row(call)
+    if attempt.gone is not None:
+        raise attempt.gone
+    return attempt
+
+
+def ending_from_row(call: ToolCall) -> Attempt:
+    """As `from_row`, for those who only end a call: its arguments may be erased or damaged."""
     envelope: dict[str, Any] = strict_json.loads_object(call.envelope)
     rows = rows_of(tenant_id=call.tenant_id, decision_id=call.decision_id)
+    facts = facts_of(rows[-1])
+    args, gone = _arguments(call, facts)
     return Attempt(
         call=call,
         capability=capability_of_version(call.version_id, call.capability_id),
-        args=open_payload(tenant_id=call.tenant_id, payload_id=call.args_payload),
-        facts=facts_of(rows[-1]),
+        args=args,
+        gone=gone,
+        facts=facts,
         policy_decision_id=envelope.get("policy_decision_id"),
         key=envelope.get("idempotency_key"),
         environment=call.run.environment,
         approved_at=_approved_at(rows) or call.created_at,
     )
+
+
+def _arguments(
+    call: ToolCall, facts: DecisionFacts
+) -> tuple[Mapping[str, Any], ContextOSError | None]:
+    """What was decided on: the payload that the record itself commits to, and no other."""
+    try:
+        args = open_committed(
+            tenant_id=call.tenant_id,
+            payload_id=call.args_payload,
+            commitment=facts.args_commitment,
+        )
+    except ContextOSError as fault:
+        return {}, fault
+    return args, None
 
 
 def _approved_at(rows: list[dict[str, Any]]) -> datetime | None:

@@ -7,20 +7,26 @@ from typing import Any
 from django.db import DatabaseError
 
 from approvals.opening import refuse_flood
+from contextos import telemetry
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
+from gateway import tracing
 from gateway.accepting import Accepted, accept
 from gateway.answers import Answer, refusal, stored
 from gateway.attempts import from_context
+from gateway.breaker import admit
 from gateway.budgets import check_budget
+from gateway.bulkhead import place_for
 from gateway.context import CallContext, CallRequest
 from gateway.dispatch import dispatch
 from gateway.execution import attempt_inline
+from gateway.fallbacks import other_way
 from gateway.identity import Caller
 from gateway.loop_guard import check_loop
 from gateway.models import ToolCall
 from gateway.patience import wait_for_end
 from gateway.pipeline import RefusedCall, run_steps
+from gateway.rates import check_rate
 from gateway.refusals import refuse
 from gateway.replays import replay
 from gateway.standing import pair_of, result_of
@@ -34,9 +40,18 @@ def open_context(*, caller: Caller, request: CallRequest, trace_id: str) -> Call
 
 def propose(context: CallContext, *, wait_seconds: float = 0) -> Answer:
     """One call from its body to its answer; every way out leaves a record."""
+    if not telemetry.is_on():
+        return _proposed(context, wait_seconds)
+    with tracing.proposal(context) as span:
+        return tracing.answered(span, _proposed(context, wait_seconds))
+
+
+def _proposed(context: CallContext, wait_seconds: float) -> Answer:
     try:
         context = run_steps(context)
-        answer = replay(context) or _accepted(context)
+        with tracing.step("replay", context):
+            answer = replay(context)
+        answer = answer or _accepted(context)
     except RefusedCall as refused:
         return refuse(refused.context, refused.error)
     except ContextOSError as error:
@@ -47,11 +62,38 @@ def propose(context: CallContext, *, wait_seconds: float = 0) -> Answer:
 
 
 def _accepted(context: CallContext) -> Answer:
+    try:
+        with tracing.step("limits", context):
+            context = _within_limits(context)
+    except ContextOSError:
+        # The key may have been claimed since we looked: a recorded answer passes every limit.
+        found = replay(context)
+        if found is None:
+            raise
+        return found
+    with place_for(context):
+        return _claimed(context)
+
+
+def _within_limits(context: CallContext) -> CallContext:
     check_loop(context)
     check_budget(context)
+    check_rate(context)
+    try:
+        admit(context)
+    except ContextOSError:
+        routed = other_way(context)
+        if routed is None:
+            raise
+        context = routed
     if context.gate is not None:
         refuse_flood(context.caller.tenant_id, context.caller.agent.id)
-    accepted = accept(context)
+    return context
+
+
+def _claimed(context: CallContext) -> Answer:
+    with tracing.step("claim", context):
+        accepted = accept(context)
     if accepted is None:
         # Somebody else claimed the key a moment earlier: theirs is the answer.
         found = replay(context)

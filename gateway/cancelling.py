@@ -10,7 +10,7 @@ from audit.services import record_event
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.events import Actor
-from gateway.attempts import Attempt, from_row
+from gateway.attempts import Attempt, ending_from_row
 from gateway.dispatch import dispatch
 from gateway.ending import Ending, finish
 from gateway.execution import judged_waiting
@@ -32,7 +32,7 @@ def cancel_call(*, tenant_id: str, tool_call_id: str, reason: str, actor: Actor)
     call = ToolCall.objects.select_related("run").get(pk=tool_call_id, tenant_id=tenant_id)
     if call.state == CallState.CANCELLED:
         return call
-    attempt = from_row(call)
+    attempt = ending_from_row(call)
     _refuse_if_too_late(attempt)
     call.cancel_reason = stated
     if call.state in _NOT_BEGUN:

@@ -73,6 +73,7 @@ class CallContext:
     decision: PolicyDecision | None = None
     shadow: tuple[ShadowDifference, ...] = ()
     gate: OpenGate | None = None
+    routed_from: str | None = None  # the capability asked for, where its fallback answers
 
     @property
     def capability(self) -> ResolvedCapability:

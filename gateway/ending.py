@@ -9,22 +9,23 @@ from typing import Any
 
 from audit.decision_record import DecisionFacts, DecisionStatus
 from audit.decisions import prepare_decision
-from audit.one_statement import Insert, Json, Update, Write, write_together
+from audit.one_statement import Update, Write, write_together
 from audit.payloads import SealedPayload, seal_payload
 from contextos.core.canonical import canonicalise, digest
 from contextos.core.clock import utcnow
 from contextos.core.envelopes import ResultStatus, ToolResultEnvelope
 from contextos.core.errors import coded_error
-from contextos.core.ids import new_id
 from gateway.attempts import Attempt
 from gateway.budgets import settlement
 from gateway.critic import evidence_value, has_evidence
-from gateway.models import Evidence, ToolCall
+from gateway.minting import Minted, mint
+from gateway.models import ToolCall
 from gateway.normalise import Normalised
 from gateway.states import CALLS, CallState
+from gateway.tracing import attempt_span, measured
 
 MOST_CENTS = 10**12
-_STATUS = {
+STATUS_OF_RESULT = {
     ResultStatus.OK: (CallState.OK, DecisionStatus.EXECUTED),
     ResultStatus.FAILED: (CallState.FAILED, DecisionStatus.FAILED),
     ResultStatus.REJECTED: (CallState.REJECTED, DecisionStatus.REJECTED),
@@ -47,25 +48,28 @@ class Ending:
 def finish(attempt: Attempt, outcome: Normalised, ending: Ending) -> dict[str, Any]:
     """Terminal state and terminal record (or UNKNOWN); the envelope as callers get it."""
     call = attempt.call
-    state, usual = _STATUS[outcome.status]
+    state, usual = STATUS_OF_RESULT[outcome.status]
     status = ending.status or usual
     CALLS.check(call.state, state)
     output = _sealed_output(attempt, outcome)
-    minted = _mint(attempt, outcome)
-    envelope = _envelope(attempt, outcome, ending, minted.ref if minted else None)
-    facts = _last_row(attempt, outcome, status, envelope, output)
+    minted = _minted(attempt, outcome)
+    envelope = result_envelope(attempt, outcome, ending.latency_ms, minted.ref if minted else None)
+    facts = last_row(attempt, outcome, status, envelope, output.commitment if output else None)
     writes: list[Write] = [
         move(call, state, facts, {**_final(outcome, ending, state), **_kept(envelope, output)})
     ]
     writes += prepare_decision(facts, after="call").writes
     writes += [output.write] if output else []
-    writes += [_transcript(attempt, outcome, output).write] if ending.keeps_transcript else []
+    if ending.keeps_transcript:
+        writes.append(_transcript(attempt, outcome, ending, output).write)
     writes += minted.writes if minted else ()
     if state is not CallState.UNKNOWN_OUTCOME:
         cost = cost_of(attempt, outcome)
         writes.append(settlement(call, cost_cents=cost, waited_ms=ending.waited_ms))
-    if "call" not in write_together(*writes):
-        raise coded_error("call.lost_lease")
+    with attempt_span("record", attempt):
+        if "call" not in write_together(*writes):
+            raise coded_error("call.lost_lease")
+    measured(attempt, outcome, ending.latency_ms)
     return envelope
 
 
@@ -159,7 +163,7 @@ def _sealed_output(attempt: Attempt, outcome: Normalised) -> SealedPayload | Non
 
 
 def _transcript(
-    attempt: Attempt, outcome: Normalised, output: SealedPayload | None
+    attempt: Attempt, outcome: Normalised, ending: Ending, output: SealedPayload | None
 ) -> SealedPayload:
     """What came back, for replay; an output that is stored already is only pointed at."""
     said = {
@@ -167,6 +171,7 @@ def _transcript(
         "status": outcome.status.value,
         "upstream_status": outcome.upstream_status,
         "cost_cents": outcome.cost_cents,
+        "latency_ms": ending.latency_ms,
         "error": None if outcome.error is None else dict(outcome.error),
         "output_payload": output.payload_id if output else None,
         "rejected_output": outcome.rejected_output,
@@ -174,44 +179,24 @@ def _transcript(
     return _seal(attempt, "transcript", said)
 
 
-@dataclass(frozen=True, slots=True)
-class _Minted:
-    """One new evidence reference and the rows that make it."""
-
-    ref: str
-    writes: tuple[Insert, ...]
-
-
-def _mint(attempt: Attempt, outcome: Normalised) -> _Minted | None:
-    """One reference per result, over the declared keys that it really carries."""
+def evidence_in(attempt: Attempt, outcome: Normalised) -> dict[str, Any]:
+    """The declared keys that a result really carries, with their values."""
+    if outcome.status is not ResultStatus.OK:
+        return {}
     declared = attempt.declaration.get("evidence_keys") or []
-    keys = [key for key in declared if has_evidence(outcome.output, key)]
-    if outcome.status is not ResultStatus.OK or not keys:
-        return None
-    call, ref = attempt.call, new_id("ev")
-    values = {key: evidence_value(outcome.output, key) for key in keys}
-    sealed = _seal(attempt, "evidence", values)
-    row = {
-        "evidence_ref": ref,
-        "tenant_id": call.tenant_id,
-        "run_id": call.run_id,
-        "tool_call_id": call.tool_call_id,
-        "capability_id": call.capability_id,
-        "source": f"{call.adapter_id}@{call.adapter_version}",
-        "keys": Json(keys),
-        "commitment": sealed.commitment,
-        "payload_id": sealed.payload_id,
-        "classification": "INTERNAL",
-        "observed_at": utcnow(),
-    }
-    table = Evidence._meta.db_table
-    minted = Insert(name="evidence", table=table, values=row, after="call")
-    return _Minted(ref, (minted, sealed.write))
+    found = [key for key in declared if has_evidence(outcome.output, key)]
+    return {key: evidence_value(outcome.output, key) for key in found}
 
 
-def _envelope(
-    attempt: Attempt, outcome: Normalised, ending: Ending, evidence_ref: str | None
+def _minted(attempt: Attempt, outcome: Normalised) -> Minted | None:
+    values = evidence_in(attempt, outcome)
+    return mint(attempt, values) if values else None
+
+
+def result_envelope(
+    attempt: Attempt, outcome: Normalised, latency_ms: int | None, evidence_ref: str | None
 ) -> dict[str, Any]:
+    """The envelope of an ended call; it depends on nothing else."""
     call = attempt.call
     return ToolResultEnvelope(
         tool_call_id=call.tool_call_id,
@@ -220,15 +205,16 @@ def _envelope(
         capability_id=call.capability_id,
         status=outcome.status,
         policy_decision_id=attempt.policy_decision_id,
-        latency_ms=ending.latency_ms,
+        latency_ms=latency_ms,
         attempts=call.attempts,
         output=outcome.output,
         evidence_refs=(evidence_ref,) if evidence_ref else (),
+        mutations=outcome.mutations,
         decision_id=call.decision_id,
         task=_ended_task(call, outcome.status),
-        critic=outcome.score.as_dict(),
+        critic=_critic(attempt, outcome),
         metrics={
-            "latency_ms": ending.latency_ms,
+            "latency_ms": latency_ms,
             "retry_count": max(0, call.attempts - 1),
             "upstream_status": outcome.upstream_status,
             "cost_cents": outcome.cost_cents,
@@ -240,6 +226,15 @@ def _envelope(
         },
         error=outcome.error,
     ).as_dict()
+
+
+def _critic(attempt: Attempt, outcome: Normalised) -> dict[str, Any]:
+    """The score; an answer from the fallback says so, since it may be older or poorer."""
+    score, asked_for = outcome.score.as_dict(), attempt.fallback_for
+    if asked_for is None:
+        return score
+    words = f"{asked_for} rests; {attempt.call.capability_id} answered in its place."
+    return {**score, "findings": [*score["findings"], {"code": "fallback.used", "message": words}]}
 
 
 _TASK_ENDS = {
@@ -269,14 +264,15 @@ def _recorded_score(outcome: Normalised) -> dict[str, Any]:
     return {**score, "findings": [{"code": item["code"]} for item in score["findings"]]}
 
 
-def _last_row(
+def last_row(
     attempt: Attempt,
     outcome: Normalised,
     status: DecisionStatus,
     envelope: Mapping[str, Any],
-    output: SealedPayload | None,
+    commitment: str | None,
 ) -> DecisionFacts:
-    hashed = digest({**envelope, "output": output.commitment if output else None})
+    """The row that ends a decision, with its output only as the commitment to it."""
+    hashed = digest({**envelope, "output": commitment})
     return next_row(
         attempt,
         status,
@@ -284,5 +280,6 @@ def _last_row(
         error=_recorded_error(outcome),
         cost_cents=outcome.cost_cents,
         scorecard=_recorded_score(outcome),
+        redactions=outcome.redactions,
         evidence_refs=(*attempt.facts.evidence_refs, *envelope["evidence_refs"]),
     )

@@ -326,3 +326,69 @@ register(
         remediation="Propose it again with a new key if it is still wanted.",
     ),
 )
+
+register(
+    ErrorSpec(
+        code="endpoint.invalid",
+        kind=ErrorKind.VALIDATION,
+        http_status=422,
+        title="The endpoint can't be kept as entered",
+        remediation="Correct the name or the address.",
+    ),
+    ErrorSpec(
+        code="endpoint.exists",
+        kind=ErrorKind.VALIDATION,
+        http_status=409,
+        title="The endpoint has an address in this environment already",
+        remediation="Change the address that is there.",
+    ),
+)
+
+register(
+    ErrorSpec(
+        code="adapter.busy",
+        kind=ErrorKind.CIRCUIT_OPEN,
+        http_status=503,
+        title="The adapter has as many calls under way as it may",
+        remediation="Nothing was started; try again in a moment, with the same key.",
+        retryable=True,
+    ),
+    ErrorSpec(
+        code="adapter.reason_missing",
+        kind=ErrorKind.VALIDATION,
+        http_status=422,
+        title="Changing how an adapter is protected needs a reason",
+        remediation="Say in a few words why.",
+    ),
+    ErrorSpec(
+        code="alert.receiver_invalid",
+        kind=ErrorKind.VALIDATION,
+        http_status=422,
+        title="Alerts can't be sent there",
+        remediation="Give an e-mail address, or an address to post to and a secret.",
+    ),
+    ErrorSpec(
+        code="breaker.already_closed",
+        kind=ErrorKind.VALIDATION,
+        http_status=409,
+        title="The breaker is closed already",
+        remediation="Nothing is to be done: calls pass.",
+    ),
+)
+
+register(
+    ErrorSpec(
+        code="discovery.not_mcp",
+        kind=ErrorKind.VALIDATION,
+        http_status=422,
+        title="Only MCP servers can be discovered",
+        remediation="Write the manifest by hand, or import it.",
+    ),
+    ErrorSpec(
+        code="discovery.endpoint_needed",
+        kind=ErrorKind.VALIDATION,
+        http_status=422,
+        title="Nobody said where the server stands",
+        remediation="Give endpoint_ref: a URL, or endpoint://name with an address for it.",
+    ),
+)

@@ -12,10 +12,15 @@ from contextos.core.clock import utcnow
 from contextos.core.envelopes import ResultStatus
 from contextos.core.errors import ContextOSError, coded_error
 from gateway.attempts import Attempt
+from gateway.breaker import note_outcome
 from gateway.connectors import connector_for
 from gateway.connectors.base import Connector, Reply, ReplyKind
+from gateway.consents.waiting import begin_consent, paused_for_consent, waits_for_consent
+from gateway.contact import with_contact
+from gateway.credentials.error_codes import HARMLESS_CODES
 from gateway.ending import Ending, finish, requeue
 from gateway.models import ToolCall
+from gateway.mutations import with_mutations
 from gateway.normalise import (
     Normalised,
     normalise_cancelled,
@@ -24,13 +29,27 @@ from gateway.normalise import (
     normalise_refused,
     normalise_tool_error,
 )
+from gateway.outside import Answered, ask_outside
+from gateway.redacting import without_hidden
 from gateway.retrying import retry_pause
+from gateway.tracing import attempt_span, traced
 from gateway.waiting_work import begin_waiting, is_task
 
 # Faults after which nothing can have happened on the far side.
-HARMLESS = frozenset(
-    {"function.busy", "function.runner_failed", "function.unknown", "function.unsupported_action"}
-)
+HARMLESS = HARMLESS_CODES | {
+    "function.busy",
+    "function.runner_failed",
+    "function.unknown",
+    "function.unsupported_action",
+    "mcp.arguments_refused",
+    "mcp.endpoint_missing",
+    "mcp.forbidden",
+    "mcp.rate_limited",
+    "mcp.session_lost",
+    "mcp.tasks_unavailable",
+    "mcp.unknown_tool",
+    "mcp.version_mismatch",
+}
 _WAITING = (ReplyKind.WORKING, ReplyKind.INPUT_REQUIRED)
 
 
@@ -39,7 +58,10 @@ def attempt_inline(attempt: Attempt) -> dict[str, Any]:
     started = time.monotonic()
     call, connector = attempt.call, connector_of(attempt)
     while True:
-        outcome = _judged(attempt, _asked(attempt, connector))
+        attempt, reply = _asked(attempt, connector)
+        if isinstance(reply, ContextOSError) and waits_for_consent(attempt, reply):
+            return paused_for_consent(attempt, reply)
+        outcome = _judged(attempt, reply)
         pause = retry_pause(attempt, outcome)
         if pause is None or not _has_time(call, pause):
             return finish(attempt, outcome, Ending(latency_ms=_milliseconds(started)))
@@ -50,8 +72,12 @@ def attempt_inline(attempt: Attempt) -> dict[str, Any]:
 def attempt_in_worker(attempt: Attempt) -> None:
     """An attempt of a queued call: it ends, waits for the far side, or goes back to the queue."""
     started = time.monotonic()
-    reply = _asked(attempt, connector_of(attempt))
+    attempt, reply = _asked(attempt, connector_of(attempt))
+    if isinstance(reply, ContextOSError) and waits_for_consent(attempt, reply):
+        begin_consent(attempt, reply)
+        return
     if isinstance(reply, Reply) and reply.kind in _WAITING and is_task(attempt):
+        note_outcome(attempt.call.tenant_id, attempt.call.adapter_id, reply)
         begin_waiting(attempt, reply)
         return
     outcome = _judged(attempt, reply)
@@ -65,7 +91,7 @@ def attempt_in_worker(attempt: Attempt) -> None:
 
 def connector_of(attempt: Attempt) -> Connector:
     """The connector of the protocol that the call's manifest names."""
-    return connector_for(str(attempt.capability.manifest.get("protocol")))
+    return traced(connector_for(str(attempt.capability.manifest.get("protocol"))), attempt)
 
 
 def judged_reply(attempt: Attempt, reply: Reply) -> Normalised:
@@ -80,17 +106,23 @@ def judged_reply(attempt: Attempt, reply: Reply) -> Normalised:
         # A capability declared as a plain call may not turn into long work behind our back.
         fault = coded_error("function.not_a_task", data={"state": reply.kind.value})
         return judged_fault(attempt, fault)
-    return normalise_output(
+    outcome = normalise_output(
         reply,
         output_validator=attempt.capability.output_validator,
         evidence_keys=tuple(attempt.declaration.get("evidence_keys") or ()),
         effect_possible=attempt.call.is_write,
     )
+    return with_mutations(attempt, without_hidden(attempt, outcome), reply)
+
+
+def is_harmless(fault: ContextOSError) -> bool:
+    """Whether nothing can have happened: by what the fault is, or since nothing had been sent."""
+    return fault.code in HARMLESS or fault.data.get("request_sent") is False
 
 
 def judged_fault(attempt: Attempt, fault: ContextOSError) -> Normalised:
     """What a failure of the way there amounts to; a write that may have happened is unknown."""
-    possible = attempt.call.is_write and (fault.code not in HARMLESS or attempt.in_doubt)
+    possible = attempt.call.is_write and (not is_harmless(fault) or attempt.in_doubt)
     if fault.code == "call.cancelled" and not possible:
         return normalise_cancelled(attempt.call.cancel_reason)
     left = attempt.max_attempts - attempt.call.attempts
@@ -112,11 +144,14 @@ def _doubt(outcome: Normalised) -> str:
     return str((outcome.error or {}).get("code", "unknown"))
 
 
-def _asked(attempt: Attempt, connector: Connector) -> Reply | ContextOSError:
+def _asked(attempt: Attempt, connector: Connector) -> Answered:
+    call = replace(attempt.invocation(), should_stop=_cancel_watch(attempt))
+    if attempt.capability.manifest.get("protocol") != "function":
+        return with_contact(*ask_outside(attempt, connector, call))
     try:
-        return connector.invoke(replace(attempt.invocation(), should_stop=_cancel_watch(attempt)))
+        return attempt, connector.invoke(call)
     except ContextOSError as fault:
-        return fault
+        return attempt, fault
 
 
 def _cancel_watch(attempt: Attempt) -> Callable[[], bool] | None:
@@ -133,9 +168,11 @@ def _cancel_watch(attempt: Attempt) -> Callable[[], bool] | None:
 
 
 def _judged(attempt: Attempt, reply: Reply | ContextOSError) -> Normalised:
-    if isinstance(reply, Reply):
-        return judged_reply(attempt, reply)
-    return judged_fault(attempt, reply)
+    note_outcome(attempt.call.tenant_id, attempt.call.adapter_id, reply)
+    with attempt_span("normalise", attempt):
+        if isinstance(reply, Reply):
+            return judged_reply(attempt, reply)
+        return judged_fault(attempt, reply)
 
 
 def _has_time(call: ToolCall, pause: timedelta) -> bool:

@@ -12,7 +12,7 @@ This module is imported in the runner, a child process without database, keys or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,6 +67,15 @@ class Costs:
 
     output: Any
     cost_cents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """An output together with what was changed: `{kind, ref, reversal_token?}` for each change."""
+
+    output: Any
+    mutations: Sequence[Mapping[str, str]]
+    cost_cents: int | None = None
 
 
 @dataclass(slots=True)

@@ -8,8 +8,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
-import re
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -22,6 +20,7 @@ from contextos.core.envelopes import PrincipalRef
 from contextos.core.modes import ApprovalMode
 from contextos.core.secret_schemas import secret_pointers
 from contextos.identity.models import Agent
+from gateway.amounts import amount_in
 from gateway.context import CallContext
 from gateway.recording import shown_decision
 from registry.authorship import authors_of_bundles, authors_of_version
@@ -30,8 +29,6 @@ from registry.resolution import ResolvedCapability
 from registry.selectors import is_published
 
 SUBJECT_KIND = "tool_call"
-_AMOUNT = re.compile(r"^(?:amount|total|value|price)(?:_(?P<unit>[a-z]{3}))?$")
-_LARGEST_AMOUNT = 1e17  # what the column holds; a larger number is shown among the arguments
 _RISK = {ApprovalMode.DESTRUCTIVE: 40, ApprovalMode.DELEGATED: 30, ApprovalMode.NETWORK: 20}
 
 
@@ -108,31 +105,6 @@ def _first_mark(context: CallContext, gate: OpenGate) -> str:
     """Empty, so that the sweep looks at it at once, for a run still pinned to an older version."""
     current = is_published(context.capability.version_id)
     return mark_of(context.generation, gate) if current else ""
-
-
-def amount_in(args: Mapping[str, Any]) -> tuple[Decimal | None, str]:
-    """The amount a queue shows at a glance, with its unit, by the names of the arguments.
-
-    The largest of several: in which order an agent names them must not decide what people see.
-    """
-    named = [(value, name) for name, value in args.items() if _is_amount(name, value)]
-    if not named:
-        return None, ""
-    value, name = max(named)
-    return Decimal(str(value)).quantize(Decimal("0.01")), _unit(name, args.get("currency"))
-
-
-def _is_amount(name: str, value: Any) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and abs(value) < _LARGEST_AMOUNT and _AMOUNT.match(name) is not None
-
-
-def _unit(name: str, currency: Any) -> str:
-    found = _AMOUNT.match(name)
-    if found and found["unit"]:
-        return found["unit"].upper()
-    stated = isinstance(currency, str) and re.fullmatch(r"[A-Z]{3}", currency)
-    return str(currency) if stated else ""
 
 
 def _view(context: CallContext, tool_call_id: str, decision_id: str) -> dict[str, Any]:

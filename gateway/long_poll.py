@@ -31,13 +31,17 @@ _CALL = re.compile(r"/api/v1/tool-calls/(tool_[0-9a-z]{1,60})")
 _UNDER_WAY = frozenset({"paused", "deferred"})
 
 
-def patient(application: Application) -> Application:
+def _never() -> bool:
+    return False
+
+
+def patient(application: Application, is_ending: Callable[[], bool] = _never) -> Application:
     """The application, with `Prefer: wait` on a call answered without holding a thread.
 
     The call is read as ever, by the same view with the same checks; only where that says that it is
-    under way does the caller wait, and then it is read once more.
+    under way does the caller wait, and then it is read once more. A server that ends answers all.
     """
-    board, at_work = Board(settings.ASGI_CALL_WAITERS), asyncio.Semaphore(AT_WORK)
+    board, at_work = Board(settings.ASGI_CALL_WAITERS, is_ending), asyncio.Semaphore(AT_WORK)
 
     async def answer(scope: dict[str, Any], receive: Receive, send: Send) -> None:
         wanted = _wanted(scope)
@@ -88,15 +92,16 @@ class Recorded:
 class Board:
     """Who waits for which call; looks for all of them together, four times a second."""
 
-    def __init__(self, places: int) -> None:
+    def __init__(self, places: int, is_ending: Callable[[], bool] = _never) -> None:
         self._places = places
+        self._is_ending = is_ending
         self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
         self._looking: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="long-poll")
 
     def has_room(self) -> bool:
         """Whether one more may wait; others come back by themselves."""
-        return sum(map(len, self._waiting.values())) < self._places
+        return not self._is_ending() and sum(map(len, self._waiting.values())) < self._places
 
     async def wait(self, tool_call_id: str, seconds: float) -> None:
         """Until the call has ended, asks something, or the time is up."""
@@ -121,11 +126,14 @@ class Board:
         try:
             while self._waiting:
                 await asyncio.sleep(STEP_SECONDS)
-                for tool_call_id in await self._found():
+                for tool_call_id in await self._to_answer():
                     for ended in self._waiting.get(tool_call_id, ()):
                         ended.set()
         finally:
             self._thread.submit(connections.close_all)  # nobody waits: no connection either
+
+    async def _to_answer(self) -> list[str]:
+        return list(self._waiting) if self._is_ending() else await self._found()
 
     async def _found(self) -> list[str]:
         loop = asyncio.get_running_loop()

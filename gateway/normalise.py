@@ -19,6 +19,7 @@ from gateway.critic import (
     score_output,
     score_unknown,
 )
+from gateway.upstream_words import fault_for_caller, said_by_tool
 from registry.validation import Validator
 
 _TOOL_KINDS = frozenset(kind.value for kind in ErrorKind)
@@ -35,7 +36,9 @@ class Normalised:
     error: Mapping[str, Any] | None = None
     upstream_status: str | None = None
     cost_cents: int | None = None
+    mutations: tuple[Mapping[str, Any], ...] = ()
     in_tools_words: bool = False  # the error quotes the tool, which may quote personal data
+    redactions: tuple[str, ...] = ()  # places in the answer that policy hid
     rejected_output: Any = None  # storable, but not what was reviewed: kept for whoever looks
 
 
@@ -75,15 +78,15 @@ def normalise_tool_error(
 ) -> Normalised:
     """The tool said no: its declared kind and remediation, else validation the caller can mend."""
     raw = reply.error or {}
-    code = _words(raw.get("code") or "TOOL_ERROR", 100)
+    code = said_by_tool(raw.get("code") or "TOOL_ERROR", 100)
     known = declared.get(code, {})
     kind = known.get("kind") if known.get("kind") in _TOOL_KINDS else ErrorKind.VALIDATION.value
     error = {
         "kind": kind,
         "code": code,
-        "message": _words(raw.get("message") or "The tool refused the call."),
+        "message": said_by_tool(raw.get("message") or "") or "The tool refused the call.",
         "retryable": bool(known.get("retryable", raw.get("retryable", False))),
-        "remediation": _words(
+        "remediation": said_by_tool(
             known.get("remediation") or raw.get("remediation") or DEFAULT_REMEDIATION
         ),
     }
@@ -101,7 +104,7 @@ def normalise_fault(
     fault: ContextOSError, *, effect_possible: bool, attempts_left: int
 ) -> Normalised:
     """The way there failed. Where an effect may have happened unseen, that is what is said."""
-    error = tool_error(fault)
+    error = fault_for_caller(fault)
     if effect_possible:
         return Normalised(status=ResultStatus.UNKNOWN_OUTCOME, score=score_unknown(), error=error)
     return Normalised(
@@ -127,11 +130,6 @@ def normalise_refused(fault: ContextOSError) -> Normalised:
     return Normalised(
         status=ResultStatus.REJECTED, score=score_failure(error, attempts_left=0), error=error
     )
-
-
-def _words(said: object, limit: int = 2000) -> str:
-    """What a tool said, in a form that can be kept: its words must not stop the record."""
-    return strict_json.storable(str(said)[:limit])
 
 
 def _unusable(output: Any, validator: Validator | None) -> dict[str, Any] | None:

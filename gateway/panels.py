@@ -12,9 +12,11 @@ from contextos.adminkit.links import admin_url, may
 from contextos.adminkit.tenancy import acting_tenant
 from contextos.core.text import single_line
 from contextos.identity.access import roles_of
-from gateway.models import Run, ToolCall
+from contextos.identity.models import User
+from gateway.first_call.progress import first_success
+from gateway.models import Breaker, ConsentRequest, ConsentState, ToolCall
 from gateway.roles import SETTLERS
-from gateway.states import CallState
+from gateway.states import BreakerState, CallState
 
 SHOWN = 5
 MOST_COUNTED = 99
@@ -71,6 +73,33 @@ def _unknown_panel(tenant_id: str) -> Panel:
     )
 
 
+def own_consents(request: HttpRequest) -> Panel | None:
+    """Calls that wait for this very person's consent; only where there are any."""
+    tenant, user = acting_tenant(request), request.user
+    if tenant is None or not isinstance(user, User):
+        return None
+    rows = ConsentRequest.objects.filter(
+        tenant_id=tenant.pk, user_id=user.user_id, state=ConsentState.PENDING
+    ).select_related("credential")
+    found = list(rows[: MOST_COUNTED + 1])
+    if not found:
+        return None
+    return Panel(
+        "Consents you are asked for",
+        [
+            Row(
+                text=single_line(row.capability_id, limit=120),
+                detail=f"through {single_line(row.credential.name)}, {relative(row.created_at)}",
+                url=reverse("admin:gateway_consent", args=[row.pk]),
+                label="consent",
+                tone="warning",
+            )
+            for row in found[:SHOWN]
+        ],
+        total=len(found),
+    )
+
+
 def dead_letters(request: HttpRequest) -> Panel | None:
     """Calls given up lately."""
     tenant = acting_tenant(request)
@@ -97,6 +126,41 @@ def dead_letters(request: HttpRequest) -> Panel | None:
     )
 
 
+def resting_adapters(request: HttpRequest) -> Panel | None:
+    """Adapters whose breaker is not closed."""
+    tenant = acting_tenant(request)
+    if tenant is None or not may(request, "view", ToolCall):
+        return None
+    rows = list(_resting(str(tenant.pk))[: MOST_COUNTED + 1])
+    return Panel(
+        "Adapters at rest",
+        [
+            Row(
+                text=single_line(row.adapter_id, limit=120),
+                detail=f"{row.last_code}, {relative(row.opened_at or row.changed_at)}",
+                url=reverse("admin:gateway_adapter_health", args=[row.adapter_id]),
+                label=row.state.replace("_", " "),
+                tone="danger",
+            )
+            for row in rows[:SHOWN]
+        ],
+        total=len(rows),
+        more_url=reverse("admin:gateway_health"),
+    )
+
+
+def resting_count(request: HttpRequest) -> str:
+    """How many adapters rest, for the menu; nothing when none does."""
+    tenant = acting_tenant(request)
+    number = _resting(str(tenant.pk))[: MOST_COUNTED + 1].count() if tenant else 0
+    return str(number) if number else ""
+
+
+def _resting(tenant_id: str) -> QuerySet[Breaker]:
+    rows = Breaker.objects.filter(tenant_id=tenant_id).exclude(state=BreakerState.CLOSED)
+    return rows.order_by("adapter_id")
+
+
 def first_run(request: HttpRequest) -> Panel | None:
     """The getting-started step of the gateway."""
     tenant = acting_tenant(request)
@@ -106,10 +170,10 @@ def first_run(request: HttpRequest) -> Panel | None:
         "",
         [
             Row(
-                "See the first governed call",
-                "Give an agent a token, let it open a run and call something it may.",
-                url=admin_url(Run),
-                done=ToolCall.objects.filter(tenant_id=tenant.pk).exists(),
+                "Make your first governed call",
+                "Six steps from here to an agent's first answer; leave and come back as you like.",
+                url=reverse("admin:gateway_first_call"),
+                done=first_success(str(tenant.pk)) is not None,
             )
         ],
     )
@@ -121,6 +185,8 @@ def _unknown(tenant_id: str) -> QuerySet[ToolCall]:
 
 
 register_panel(key="gateway.unknown", column="waiting", build=unknown_outcomes, order=10)
+register_panel(key="gateway.consents", column="waiting", build=own_consents, order=5)
 register_panel(key="gateway.watched", column="failing", build=unknown_to_others, order=12)
+register_panel(key="gateway.resting", column="failing", build=resting_adapters, order=11)
 register_panel(key="gateway.dead", column="failing", build=dead_letters, order=15)
 register_panel(key="gateway.start", column="start", build=first_run, order=40)

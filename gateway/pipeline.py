@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from approvals.selectors import gate_in_force
@@ -13,10 +13,12 @@ from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.ids import new_id
 from contextos.core.json_pointer import join
 from contextos.core.modes import ApprovalMode, exceeds, parse_mode
+from gateway import tracing
 from gateway.connectors import connector_for
 from gateway.context import CallContext
+from gateway.evidence import evidence_inputs, missing_for_decision
 from gateway.idempotency import MEMBER, settle_key
-from gateway.models import Evidence
+from gateway.recording import decision_key_of
 from gateway.run_lookup import run_of_caller
 from gateway.shadowing import ShadowDifference, shadow_differences
 from registry.compiled import RunTerms, compiled_for
@@ -79,12 +81,26 @@ def validate(context: CallContext) -> CallContext:
 
 def decide(context: CallContext) -> CallContext:
     """3. Policy at execute time, a pure function of its inputs."""
+    stamp = Stamp(new_id("pol"), format_time(context.now))
+    return judged(context, policy_inputs(context), stamp)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What a policy decision carries besides its verdict."""
+
+    policy_decision_id: str | None
+    evaluated_at: str | None
+    inputs_hash: str | None = None  # where it is known already
+
+
+def judged(context: CallContext, inputs: PolicyInputs, stamp: Stamp) -> CallContext:
+    """The verdict of the run's bundles on these inputs; replay asks for it with recorded ones."""
     if context.compiled is None:
         raise LookupError("the run is not loaded yet")
-    inputs = policy_inputs(context)
-    verdict = evaluate(inputs, context.compiled.bundles)
+    verdict = evaluate(inputs, context.compiled.bundles, inputs_hash=stamp.inputs_hash)
     decision = verdict.stamped(
-        policy_decision_id=new_id("pol"), evaluated_at=format_time(context.now)
+        policy_decision_id=stamp.policy_decision_id, evaluated_at=stamp.evaluated_at
     )
     shadow: tuple[ShadowDifference, ...] = ()
     if context.compiled.shadow_bundles:
@@ -93,20 +109,28 @@ def decide(context: CallContext) -> CallContext:
     if not decision.allowed:
         code, _, sentence = decision.reason.partition(": ")
         raise RefusedCall(coded_error(code, message=sentence), decided)
-    unmet = unmet_obligations(decision, inputs, has_idempotency_key=context.key is not None)
+    unmet = (
+        *unmet_obligations(decision, inputs, has_idempotency_key=context.key is not None),
+        *_missing_evidence(context, inputs),
+    )
     if unmet:
         sentence = f"Policy asks for more: {'; '.join(unmet)}."
         raise RefusedCall(coded_error("policy.obligation_unmet", message=sentence), decided)
     return decided
 
 
+def _missing_evidence(context: CallContext, inputs: PolicyInputs) -> list[str]:
+    """What the decision's spec in the pack asks for beyond policy."""
+    packs = context.compiled.packs if context.compiled else ()
+    missing = missing_for_decision(packs, decision_key_of(context), inputs.evidence)
+    return [f"requires evidence:{item}" for item in missing]
+
+
 def route(context: CallContext) -> CallContext:
     """4. The mode within run and permission, the constraints policy adds, and the gate."""
     if context.decision is None or context.run is None:
         raise LookupError("policy has not spoken yet")
-    _check_constraints(context, context.decision.arg_constraints)
-    if context.grant is None or exceeds(context.effective_mode, _mode_of(context.grant, context)):
-        raise coded_error("mode.above_permission")
+    check_terms(context)
     _check_tokens(context)
     connector_for(str(context.capability.manifest.get("protocol")))
     named = context.decision.requires_approval_gate
@@ -118,6 +142,15 @@ def route(context: CallContext) -> CallContext:
     return replace(context, gate=gate)
 
 
+def check_terms(context: CallContext) -> None:
+    """The constraints that policy adds, and the highest mode of the permission."""
+    if context.decision is None:
+        raise LookupError("policy has not spoken yet")
+    _check_constraints(context, context.decision.arg_constraints)
+    if context.grant is None or exceeds(context.effective_mode, _mode_of(context.grant, context)):
+        raise coded_error("mode.above_permission")
+
+
 STEPS: tuple[Step, ...] = (load_run, resolve, validate, decide, route)
 
 
@@ -125,7 +158,8 @@ def run_steps(context: CallContext) -> CallContext:
     """Pass every step in order; the first refusal ends it with what was known by then."""
     for step in STEPS:
         try:
-            context = step(context)
+            with tracing.step(step.__name__, context):
+                context = step(context)
         except ContextOSError as error:
             raise RefusedCall(error, context) from error
     return context
@@ -146,11 +180,7 @@ def policy_inputs(context: CallContext) -> PolicyInputs:
         raise LookupError("the run is not loaded yet")
     capability = context.capability
     return PolicyInputs(
-        capability={
-            **capability.declaration,
-            "adapter_id": capability.adapter_id,
-            "protocol": capability.manifest.get("protocol"),
-        },
+        capability=capability.readable,
         run={
             "tenant_id": run.tenant_id,
             "intent": run.intent,
@@ -162,24 +192,13 @@ def policy_inputs(context: CallContext) -> PolicyInputs:
         agent=caller.agent_facts(),
         args=context.args,
         context=run.document["context"],
-        evidence=_evidence(context),
+        evidence=evidence_inputs(run.tenant_id, context.request.evidence_refs, context.now),
         time=time_facts(context.now),
         mode_requested=context.request.mode_requested.value
         if context.request.mode_requested
         else None,
         permitted=True,
     )
-
-
-def _evidence(context: CallContext) -> dict[str, list[str]]:
-    """Only refs that resolve in the tenant count as evidence."""
-    wanted = context.request.evidence_refs
-    if not wanted:
-        return {"refs": [], "keys": []}
-    rows = Evidence.objects.filter(tenant_id=context.caller.tenant_id, evidence_ref__in=wanted)
-    found = dict(rows.values_list("evidence_ref", "keys"))
-    refs = [ref for ref in wanted if ref in found]
-    return {"refs": refs, "keys": sorted({key for ref in refs for key in found[ref]})}
 
 
 def _check_schema(context: CallContext) -> None:

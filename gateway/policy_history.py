@@ -92,16 +92,7 @@ class _Page:
             request = {**inputs["request"], "args": open_row(args)}
         except ContextOSError:
             return None
-        return {**inputs, "request": request, "capability": readable_capability(capability)}
-
-
-def readable_capability(capability: ResolvedCapability) -> dict[str, Any]:
-    """A capability as rules read it: the manifest's own fields, and where it comes from."""
-    return {
-        **capability.declaration,
-        "adapter_id": capability.adapter_id,
-        "protocol": capability.manifest.get("protocol"),
-    }
+        return {**inputs, "request": request, "capability": dict(capability.readable)}
 
 
 def _capabilities(tenant_id: str, heads: Iterable[DecisionRow]) -> dict[str, ResolvedCapability]:

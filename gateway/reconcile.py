@@ -12,7 +12,7 @@ from contextos.core.clock import utcnow
 from contextos.core.envelopes import ResultStatus
 from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.events import Actor
-from gateway.attempts import Attempt, from_row
+from gateway.attempts import Attempt, ending_from_row
 from gateway.critic import CriticFinding, Score, Verdict
 from gateway.dispatch import dispatch
 from gateway.ending import Ending, finish
@@ -36,7 +36,7 @@ def record_outcome(
 ) -> ToolCall:
     """Append the terminal row: later replays answer this."""
     stated = _stated(evidence)
-    attempt = from_row(_unknown(tenant_id, tool_call_id))
+    attempt = ending_from_row(_unknown(tenant_id, tool_call_id))
     if output is not None:
         _check_output(attempt, output, happened=happened)
     outcome = _happened(stated, output) if happened else _did_not_happen(stated)
@@ -49,7 +49,9 @@ def record_outcome(
 def run_again(*, tenant_id: str, tool_call_id: str, actor: Actor, reason: str) -> ToolCall:
     """Another attempt with the same key, where the adapter turns a repeat into the first answer."""
     stated = _stated(reason)
-    attempt = from_row(_unknown(tenant_id, tool_call_id))
+    attempt = ending_from_row(_unknown(tenant_id, tool_call_id))
+    if attempt.gone is not None:
+        raise attempt.gone
     if not attempt.may_run_again:
         raise coded_error("reconcile.not_deduplicated")
     rows = ToolCall.objects.filter(pk=tool_call_id, state=CallState.UNKNOWN_OUTCOME)

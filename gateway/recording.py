@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import contextos
+from audit.amounts import amount_write
 from audit.decision_record import CapabilityFacts, DecisionFacts, DecisionStatus, LineageFacts
 from audit.one_statement import Insert
 from audit.payloads import seal_payload
-from contextos.core.canonical import canonicalise, digest
+from contextos.core.canonical import canonicalise, digest_with
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError
 from contextos.core.modes import ApprovalMode
+from gateway.amounts import amount_in
 from gateway.context import CallContext
 from gateway.shadowing import shadow_writes
 
@@ -26,6 +28,9 @@ CONTROLS = (
     "run_budget",
     "signed_manifest",
 )
+# Followed by the capability that was asked for, whose adapter rests.
+FALLBACK_MARK = "fallback_for:"
+TERMS = "terms"  # the kind of payload that refusals keep beside their arguments
 _PROPOSED_FIRST = (ApprovalMode.NETWORK, ApprovalMode.DELEGATED, ApprovalMode.DESTRUCTIVE)
 
 
@@ -56,7 +61,49 @@ def sealed_inputs(
     watched = shadow_writes(
         context.shadow, **where, capability_id=context.capability.capability_id, after=after
     )
-    return SealedInputs(args.payload_id, args.commitment, (args.write, inputs.write, *watched))
+    about = _amount_writes(context, decision_id, after)
+    writes = (args.write, inputs.write, *watched, *about)
+    return SealedInputs(args.payload_id, args.commitment, writes)
+
+
+def _amount_writes(context: CallContext, decision_id: str, after: str | None) -> tuple[Insert, ...]:
+    """What auditors search by, kept apart from the record so that it can be erased."""
+    amount, unit = amount_in(context.args)
+    if amount is None:
+        return ()
+    tenant_id = context.caller.tenant_id
+    return (
+        amount_write(
+            tenant_id=tenant_id, decision_id=decision_id, amount=amount, unit=unit, after=after
+        ),
+    )
+
+
+def sealed_terms(context: CallContext, decision_id: str, *, after: str | None = None) -> Insert:
+    """Keep what a refused call was measured against: a refusal names no version of anything it
+    did not come to, and a replay has to find out the same."""
+    tenant_id = context.caller.tenant_id
+    value = terms_document(context)
+    return seal_payload(
+        tenant_id=tenant_id, decision_id=decision_id, kind=TERMS, value=value, after=after
+    ).write
+
+
+def terms_document(context: CallContext) -> dict[str, Any]:
+    """The asking itself, the terms of its run, and the policy in force."""
+    request, run = context.request, context.run
+    asked = request.mode_requested
+    bundles = context.compiled.bundles if context.compiled else ()
+    return {
+        "capability_id": request.capability_id[:200],
+        "idempotency_key": request.idempotency_key,
+        "mode_requested": asked.value if asked else None,
+        "packs": list(run.packs) if run else [],
+        "pins": dict(run.pins) if run else {},
+        "environment": run.environment if run else None,
+        "role": run.document["agent"]["role"] if run else None,
+        "bundles": [_bundle(bundle) for bundle in bundles],
+    }
 
 
 def _given_args(context: CallContext) -> dict[str, Any]:
@@ -106,23 +153,32 @@ def decision_facts(
         trace_id=context.trace_id,
         session_id=request.session_id,
         intent=run.intent if run else None,
-        decision_key=_decision_key(context),
+        decision_key=decision_key_of(context),
         policy_decision=shown_decision(context, args_commitment),
         evidence_refs=request.evidence_refs,
-        controls_active=CONTROLS,
+        controls_active=_controls(context),
         plan=plan if request.plan_id or request.step_id else None,
         args_commitment=args_commitment,
         **more,
     )
 
 
+def _controls(context: CallContext) -> tuple[str, ...]:
+    if context.routed_from is None:
+        return CONTROLS
+    return (*CONTROLS, f"{FALLBACK_MARK}{context.routed_from}")
+
+
 def shown_decision(context: CallContext, args_commitment: str) -> dict[str, Any] | None:
     """The decision with its inputs hashed over the commitment: a record gives no value away."""
     if context.decision is None or context.inputs is None:
         return None
-    inputs = context.inputs.document()
-    hidden = {**inputs, "request": {**inputs["request"], "args": args_commitment}}
-    return {**context.decision.document(), "inputs_hash": digest(hidden)}
+    hidden = context.inputs.document()
+    hidden["request"] = {**hidden["request"], "args": args_commitment}
+    if hidden.pop("capability") != context.capability.readable:
+        raise LookupError("policy was asked about another capability")
+    hashed = digest_with(hidden, {"capability": context.capability.readable_json})
+    return {**context.decision.document(), "inputs_hash": hashed}
 
 
 def policy_approval(context: CallContext) -> list[dict[str, Any]]:
@@ -170,7 +226,8 @@ def _bundle(bundle: Any) -> Mapping[str, Any]:
     }
 
 
-def _decision_key(context: CallContext) -> str | None:
+def decision_key_of(context: CallContext) -> str | None:
+    """Which decision a call takes: as its permission says, else its manifest."""
     if context.grant is not None and context.grant.decision_binding:
         return context.grant.decision_binding
     if context.permitted is None:

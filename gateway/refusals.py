@@ -15,10 +15,11 @@ from contextos.core.canonical import digest
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.ids import new_id
+from gateway.alerts import alert_policy_error
 from gateway.answers import Answer, refusal
 from gateway.context import CallContext
 from gateway.models import RefusalWindow
-from gateway.recording import decision_facts, sealed_inputs
+from gateway.recording import decision_facts, sealed_inputs, sealed_terms
 
 KEPT_AFTER_CLOSING = timedelta(minutes=10)
 CLOSE_AT_ONCE = 500
@@ -29,6 +30,7 @@ def refuse(context: CallContext, error: ContextOSError) -> Answer:
     window = _window_hash(context, error)
     try:
         decision_id = _counted(window) or _recorded(context, error, window)
+        alert_policy_error(context, error, decision_id)
     except DatabaseError:
         return refusal(context, coded_error("record.unavailable"), decision_id=None)
     return refusal(context, error, decision_id=decision_id)
@@ -80,7 +82,9 @@ def _recorded(context: CallContext, error: ContextOSError, window: str) -> str:
     }
     table = RefusalWindow._meta.db_table
     opened = Insert(name="window", table=table, values=row, unless_taken=["window_hash"])
-    done = write_together(opened, *prepare_decision(facts, after="window").writes, *sealed.writes)
+    terms = sealed_terms(context, decision_id, after="window")
+    record = prepare_decision(facts, after="window")
+    done = write_together(opened, *record.writes, *sealed.writes, terms)
     if "window" in done:
         return decision_id
     return _counted(window) or _recorded_alone(facts, context)
@@ -90,7 +94,8 @@ def _recorded_alone(facts: DecisionFacts, context: CallContext) -> str:
     """The minute was closed in between: this refusal gets a row of its own."""
     sealed = sealed_inputs(context, facts.decision_id)
     own = replace(facts, args_commitment=sealed.commitment)
-    write_together(*prepare_decision(own).writes, *sealed.writes)
+    terms = sealed_terms(context, facts.decision_id)
+    write_together(*prepare_decision(own).writes, *sealed.writes, terms)
     return facts.decision_id
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextos.core.errors import coded_error
 from gateway.answers import Answer, stored
 from gateway.context import CallContext
+from gateway.figures.replays import note_replay
 from gateway.idempotency import KeyScope, same_fingerprint
 from gateway.models import IdempotencyKey, ToolCall
 from gateway.standing import result_of
@@ -14,9 +15,8 @@ from gateway.states import CALLS, CallState
 def scope_of(context: CallContext) -> KeyScope:
     """Whose key it is: this tenant's, agent's and person's, for this capability."""
     caller = context.caller
-    return KeyScope(
-        caller.tenant_id, caller.agent.id, caller.user_id, context.capability.capability_id
-    )
+    asked_for = context.routed_from or context.capability.capability_id
+    return KeyScope(caller.tenant_id, caller.agent.id, caller.user_id, asked_for)
 
 
 def replay(context: CallContext) -> Answer | None:
@@ -31,8 +31,15 @@ def replay(context: CallContext) -> Answer | None:
         # Forgotten, but never while nobody knows yet how its call ends.
         IdempotencyKey.objects.filter(pk=row.pk, expires_at=row.expires_at).delete()
         return None
+    if not row.salt:
+        # Erased with the arguments: whether these are the same can't be told any more, and a key
+        # that was used must not be used again.
+        raise coded_error("payload.erased")
     if not same_fingerprint(row.fingerprint, bytes(row.salt), context.args):
         raise coded_error("idempotency.conflict")
     if call is None or call.state == CallState.EXECUTING:
         raise coded_error("idempotency.in_flight")
-    return stored(result_of(call), replayed=bool(call.result))
+    body = result_of(call)
+    if call.result:
+        note_replay(call, body)
+    return stored(body, replayed=bool(call.result))

@@ -9,16 +9,16 @@ import structlog
 from django.db.models import Q
 
 from approvals.models import ApprovalRequest, Vote
-from approvals.selectors import OpenGate, gate_in_force
+from approvals.selectors import OpenGate, gate_in_force, request_of
 from approvals.services.requests import consumption, mark_closed, void
 from approvals.states import OPEN, RequestState
 from audit.decision_record import DecisionStatus
 from audit.decisions import prepare_decision
 from audit.one_statement import Update, write_together
-from audit.payloads import find_payload
 from contextos.core.clock import format_time, utcnow
 from contextos.core.errors import ContextOSError, coded_error
-from gateway.attempts import Attempt, from_row
+from gateway.attempts import Attempt, ending_from_row, from_row
+from gateway.deciding_again import decided_now
 from gateway.dispatch import dispatch
 from gateway.ending import Ending, finish, held, next_row
 from gateway.gating import SUBJECT_KIND, approval_digest, mark_of
@@ -27,8 +27,8 @@ from gateway.normalise import normalise_refused
 from gateway.parties import require_parties
 from gateway.runs import compiled_run
 from gateway.states import CallState
-from registry.compiled import CompiledRun, PermittedCapability
-from registry.policy import PolicyDecision, evaluate, read_inputs, time_facts
+from registry.compiled import PermittedCapability
+from registry.policy import PolicyDecision
 from registry.selectors import generation_of, is_published
 
 log = structlog.get_logger(__name__)
@@ -95,7 +95,7 @@ def _close(request: ApprovalRequest) -> None:
     call = _call(request)
     code, status = _CLOSING[RequestState(request.state)]
     if call.state == CallState.PAUSED:
-        attempt = from_row(call)
+        attempt = ending_from_row(call)
         facts = replace(attempt.facts, approvals=[_as_recorded(request)])
         fault = coded_error(code, message=_said(request), data={"approval_id": request.pk})
         ending = Ending(keeps_transcript=False, waited_ms=_waited_ms(call), status=status)
@@ -160,8 +160,8 @@ class _Today:
 
 def _changed(request: ApprovalRequest, call: ToolCall) -> str | None:
     """Why a yes would not cover what would run now; None when nothing has changed."""
-    attempt = from_row(call)
     try:
+        attempt = from_row(call)
         today = _today(attempt)
     except ContextOSError as refused:
         return refused.message
@@ -180,12 +180,35 @@ def _changed(request: ApprovalRequest, call: ToolCall) -> str | None:
     return None if now == request.digest else "Policy says something else about it now."
 
 
+def why_not_now(call: ToolCall) -> str | None:
+    """Why a call that was let through and then had to wait may not go on; None when it may."""
+    request = request_of(SUBJECT_KIND, call.pk)
+    return _changed(request, call) if request is not None else _changed_ungated(call)
+
+
+def _changed_ungated(call: ToolCall) -> str | None:
+    """The same for a call that no gate was asked for: policy says today what it said then."""
+    try:
+        require_parties(call)
+        compiled = compiled_run(call.run)
+        permitted = compiled.resolve(call.capability_id)
+        decision = decided_now(from_row(call), compiled, permitted)
+    except ContextOSError as refused:
+        return refused.message
+    if not decision.allowed:
+        return decision.reason.partition(": ")[2]
+    mode = decision.effective_approval_mode or permitted.capability.approval_mode
+    if decision.requires_approval_gate or mode.value != call.mode_effective:
+        return "Policy says something else about it now."
+    return None
+
+
 def _today(attempt: Attempt) -> _Today:
     call = attempt.call
     require_parties(call)
     compiled = compiled_run(call.run)
     permitted = compiled.resolve(call.capability_id)
-    decision = _decided(attempt, compiled, permitted)
+    decision = decided_now(attempt, compiled, permitted)
     if not decision.allowed:
         raise coded_error("approval.voided", message=decision.reason.partition(": ")[2])
     named = decision.requires_approval_gate
@@ -193,27 +216,6 @@ def _today(attempt: Attempt) -> _Today:
     if gate is None:
         raise coded_error("approval.voided", message="The gate is not in force any more.")
     return _Today(permitted, decision, gate)
-
-
-def _decided(
-    attempt: Attempt, compiled: CompiledRun, permitted: PermittedCapability
-) -> PolicyDecision:
-    """Today's bundles on the recorded facts, with the clock of today."""
-    call = attempt.call
-    kept = find_payload(tenant_id=call.tenant_id, decision_id=call.decision_id, kind="inputs")
-    inputs = read_inputs(
-        {
-            **(kept or {}),
-            "request": {**(kept or {}).get("request", {}), "args": dict(attempt.args)},
-            "capability": {
-                **permitted.capability.declaration,
-                "adapter_id": permitted.capability.adapter_id,
-                "protocol": permitted.capability.manifest.get("protocol"),
-            },
-            "time": time_facts(utcnow()),
-        }
-    )
-    return evaluate(inputs, compiled.bundles)
 
 
 # --- the sweep -----------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from contextos.fixed_query import FixedQuery
 from gateway.identity import Caller
-from gateway.models import Run, ToolCall
-from gateway.states import CallState
+from gateway.models import Breaker, Run, ToolCall
+from gateway.states import BreakerState, CallState
 from registry.models import RegistryGeneration
 
 
@@ -15,7 +15,8 @@ def run_of_caller(caller: Caller, run_id: str) -> Run | None:
     """The run as this very caller opened it; anybody else's does not exist.
 
     Also says `generation`, the registry's number that caches are filled at, and `has_failures`,
-    so that the loop guard costs the usual call nothing.
+    so that the loop guard costs the usual call nothing; `has_breakers` does the same for the
+    breakers of the tenant that are not closed.
     """
     return _OWN_RUN.model(
         run_id=run_id,
@@ -28,9 +29,15 @@ def run_of_caller(caller: Caller, run_id: str) -> Run | None:
 def _own_run(*, run_id: str, tenant_id: str, agent_id: str, user_id: str) -> QuerySet[Run]:
     generation = RegistryGeneration.objects.filter(tenant_id=OuterRef("tenant_id"))
     failures = ToolCall.objects.filter(run=OuterRef("pk"), state=CallState.FAILED)
+    breakers = Breaker.objects.filter(tenant_id=OuterRef("tenant_id"))
+    breakers = breakers.exclude(state=BreakerState.CLOSED)
     own = Run.objects.filter(
         run_id=run_id, tenant_id=tenant_id, agent_id=agent_id, user_id=user_id
-    ).annotate(generation=Subquery(generation.values("number")[:1]), has_failures=Exists(failures))
+    ).annotate(
+        generation=Subquery(generation.values("number")[:1]),
+        has_failures=Exists(failures),
+        has_breakers=Exists(breakers),
+    )
     return own.order_by()
 
 

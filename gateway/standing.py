@@ -9,6 +9,7 @@ from audit.payloads import open_payload
 from contextos.core import strict_json
 from contextos.core.envelopes import ResultStatus, ToolResultEnvelope
 from contextos.core.errors import coded_error, tool_error
+from gateway.consents.asking import consent_error, pending_request
 from gateway.gating import SUBJECT_KIND
 from gateway.models import ToolCall
 from gateway.states import CallState
@@ -78,7 +79,9 @@ def _approval(call: ToolCall) -> dict[str, Any] | None:
 
 
 def _awaited_people(call: ToolCall) -> dict[str, Any]:
-    return tool_error(coded_error("approval.required"))
+    consent = pending_request(call)
+    fault = coded_error("approval.required") if consent is None else consent_error(consent)
+    return tool_error(fault)
 
 
 def _awaited_input(call: ToolCall) -> dict[str, Any]:

@@ -61,3 +61,23 @@ CALLS = TransitionTable(
 # States a worker may hold a lease in; a lease that runs out is found by the sweep.
 LEASED = (CallState.EXECUTING, CallState.WORKING)
 OPEN = tuple(state for state in CallState if not CALLS.is_terminal(state))
+
+
+class BreakerState(models.TextChoices):
+    """Whether calls reach an adapter."""
+
+    CLOSED = "closed", "Closed: calls pass"
+    OPEN = "open", "Open: calls are refused"
+    HALF_OPEN = "half_open", "Half open: a few calls probe"
+
+
+BREAKERS = TransitionTable(
+    "breaker",
+    initial=BreakerState.CLOSED,
+    transitions={
+        BreakerState.CLOSED: [BreakerState.OPEN],
+        BreakerState.OPEN: [BreakerState.HALF_OPEN, BreakerState.CLOSED],
+        BreakerState.HALF_OPEN: [BreakerState.OPEN, BreakerState.CLOSED],
+    },
+    terminal=[],
+)

@@ -10,7 +10,8 @@ import structlog
 from approvals.services.requests import escalate_due, expire_due, reminders_due
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
-from gateway.attempts import from_row
+from gateway.attempts import ending_from_row
+from gateway.consents.resuming import sweep_consents
 from gateway.dispatch import RESEND_AFTER, dispatch, has_broker
 from gateway.ending import Ending, finish, requeue
 from gateway.execution import judged_fault
@@ -35,6 +36,7 @@ def sweep_calls() -> None:
         lambda: reminders_due(now),
         recheck_open,
         close_missed,
+        lambda: sweep_consents(now),
         lambda: recover_lost(now),
         lambda: expire_unanswered(now),
         lambda: send_due(now),
@@ -54,7 +56,7 @@ def recover_lost(now: datetime) -> int:
 
 
 def _settled_by_itself(call: ToolCall) -> bool:
-    """A call that can't be decided, say because its arguments were erased, keeps no other."""
+    """A call that can't be decided, say because its manifest is not trusted, keeps no other."""
     try:
         return _settled(call)
     except Exception:
@@ -64,7 +66,7 @@ def _settled_by_itself(call: ToolCall) -> bool:
 
 def _settled(call: ToolCall) -> bool:
     """Run again what can't do harm twice; the rest of the writes wait for a person."""
-    attempt = from_row(call)
+    attempt = ending_from_row(call)
     log.warning("lease ran out", tool_call_id=call.pk, attempts=call.attempts, worker=call.worker)
     try:
         if attempt.may_run_again and call.losses < MOST_LOSSES:

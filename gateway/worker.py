@@ -10,8 +10,11 @@ import structlog
 from audit.payloads import open_payload
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
-from gateway.attempts import Attempt, from_row
-from gateway.connectors.base import Connector, Reply, ReplyKind
+from gateway.attempts import Attempt, ending_from_row
+from gateway.breaker import waiting_time
+from gateway.connectors.base import Connector, Invocation, Reply, ReplyKind
+from gateway.credentials.error_codes import HARMLESS_CODES
+from gateway.deciding_again import require_policy_still_allows
 from gateway.ending import Ending, finish, held
 from gateway.execution import (
     HARMLESS,
@@ -23,6 +26,7 @@ from gateway.execution import (
 )
 from gateway.leases import lease_to_execute, lease_to_poll
 from gateway.models import ToolCall
+from gateway.outside import asking
 from gateway.parties import require_parties
 from gateway.runs import compiled_run
 from gateway.states import CallState
@@ -38,7 +42,7 @@ _STILL_WAITING = (ReplyKind.WORKING, ReplyKind.INPUT_REQUIRED)
 def work_on(tool_call_id: str) -> bool:
     """Take a call one step further; False when there was nothing to do for this worker.
 
-    A call that can't even be read (a key is missing, a payload erased) is put aside for a while.
+    A call that can't even be read (a key is missing, say) is put aside for a while.
     """
     try:
         return _work_on(tool_call_id)
@@ -65,11 +69,16 @@ def _work_on(tool_call_id: str) -> bool:
 
 
 def _execute(call: ToolCall) -> bool:
-    attempt = from_row(call)
+    attempt = ending_from_row(call)
     refused = _refused_by_now(attempt)
     if refused is not None:
         finish(attempt, judged_waiting(attempt, refused), Ending(keeps_transcript=False))
         return True
+    rest = waiting_time(call.tenant_id, call.adapter_id)
+    if rest is not None:
+        # Accepted is accepted: it waits for the breaker, and is no attempt until then.
+        rows = ToolCall.objects.filter(pk=call.pk, state=CallState.QUEUED)
+        return bool(rows.update(due_at=utcnow() + rest))
     if not lease_to_execute(call, seconds=timeout_seconds(attempt.capability)):
         return False
     attempt_in_worker(attempt)
@@ -77,19 +86,23 @@ def _execute(call: ToolCall) -> bool:
 
 
 def _refused_by_now(attempt: Attempt) -> ContextOSError | None:
-    """A kill switch, a revoked version or an agent switched off bites also what still waits."""
+    """A kill switch, a revoked version, an agent switched off, a new rule bite what still waits."""
+    if attempt.gone is not None:
+        return attempt.gone
     if attempt.in_doubt and not attempt.may_run_again:
         return coded_error("reconcile.not_deduplicated")
     try:
         require_parties(attempt.call)
-        compiled_run(attempt.call.run).resolve(attempt.call.capability_id)
+        compiled = compiled_run(attempt.call.run)
+        permitted = compiled.resolve(attempt.call.capability_id)
+        require_policy_still_allows(attempt, compiled, permitted)
     except ContextOSError as fault:
         return fault
     return None
 
 
 def _poll(call: ToolCall) -> bool:
-    attempt = from_row(call)
+    attempt = ending_from_row(call)
     if not lease_to_poll(call, seconds=timeout_seconds(attempt.capability)):
         return False
     started, connector = time.monotonic(), connector_of(attempt)
@@ -114,19 +127,23 @@ def _ask(attempt: Attempt, connector: Connector) -> Reply:
     call = attempt.call
     handle = (call.task or {}).get("handle") or {}
     if not call.answer_payload:
-        return connector.poll(attempt.invocation(), handle)
+        return asking(attempt, lambda made: connector.poll(made, handle))
     answer = open_payload(tenant_id=call.tenant_id, payload_id=call.answer_payload)
-    # Given once at most: whether it arrived or not, the tool says by asking again.
-    if not ToolCall.objects.filter(**held(call)).update(answer_payload=""):
-        raise coded_error("call.lost_lease")
-    return connector.give_input(attempt.invocation(), handle, answer)
+
+    def give(made: Invocation) -> Reply:
+        # Given once at most: whether it arrived or not, the tool says by asking again.
+        if not ToolCall.objects.filter(**held(call)).update(answer_payload=""):
+            raise coded_error("call.lost_lease")
+        return connector.give_input(made, handle, answer)
+
+    return asking(attempt, give)
 
 
 def _after_failed_poll(attempt: Attempt, fault: ContextOSError) -> bool:
     log.warning("poll failed", tool_call_id=attempt.call.pk, code=fault.code)
     if fault.code == "call.lost_lease":
         raise fault
-    if fault.code == "function.busy":
+    if fault.code == "function.busy" or fault.code in HARMLESS_CODES:
         # Nobody was asked, so that an answer still waits to be given.
         try_poll_later(attempt, answer_payload=attempt.call.answer_payload)
     elif fault.code in HARMLESS:
@@ -140,7 +157,8 @@ def _after_failed_poll(attempt: Attempt, fault: ContextOSError) -> bool:
 def _cancel(attempt: Attempt, connector: Connector) -> bool:
     call = attempt.call
     try:
-        connector.cancel(attempt.invocation(), (call.task or {}).get("handle") or {})
+        handle = (call.task or {}).get("handle") or {}
+        asking(attempt, lambda made: connector.cancel(made, handle))
     except ContextOSError as fault:
         log.warning("cancel failed", tool_call_id=call.pk, code=fault.code)
         try_poll_later(attempt)
@@ -153,7 +171,8 @@ def _cancel(attempt: Attempt, connector: Connector) -> bool:
 def _give_up(attempt: Attempt, connector: Connector) -> bool:
     """Past its time to live: asked to stop, and ended as far as we can know."""
     try:
-        connector.cancel(attempt.invocation(), (attempt.call.task or {}).get("handle") or {})
+        handle = (attempt.call.task or {}).get("handle") or {}
+        asking(attempt, lambda made: connector.cancel(made, handle))
     except ContextOSError as fault:
         log.warning("cancel failed", tool_call_id=attempt.call.pk, code=fault.code)
     finish(attempt, judged_fault(attempt, coded_error("task.expired")), Ending(dead_letter=True))

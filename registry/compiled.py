@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from contextos.core.canonical import canonicalise, digest_bytes
 from contextos.core.errors import coded_error
+from contextos.core.modes import ApprovalMode, exceeds
 from registry.capability_names import operation_of
 from registry.generation_cache import GenerationCache
 from registry.grants import (
@@ -19,7 +20,7 @@ from registry.grants import (
 )
 from registry.opened_cache import trusted_kids
 from registry.packs import ContextPack, RunScope
-from registry.pins import Pins, Refusal, pinned_versions, pins_of
+from registry.pins import PinnedVersion, Pins, Refusal, pinned_versions, pins_of
 from registry.plans.pack import PlanPack
 from registry.plans.run_pack import plan_pack_of
 from registry.policy import CompiledBundle, PolicyInputs
@@ -32,6 +33,7 @@ __all__ = [
     "CompiledRun",
     "PermittedCapability",
     "RunTerms",
+    "compile_from",
     "compile_run",
     "compiled_for",
     "packs_for_run",
@@ -100,26 +102,49 @@ class CompiledRun:
             raise refusal.error(capability_id)
         raise coded_error("capability.unknown", data={"capability_id": spelling[:200]})
 
-    def tool_manifest(self, run_id: str) -> dict[str, Any]:
-        """Exactly what this run may call; the hash covers packs and capabilities, not the run."""
+    def tool_manifest(
+        self,
+        run_id: str,
+        *,
+        reach: ApprovalMode = ApprovalMode.DESTRUCTIVE,
+        may_use: Callable[[str], bool] = bool,  # a capability's id is never empty
+    ) -> dict[str, Any]:
+        """Exactly what may be called up to a mode with tokens that may be narrowed further.
+
+        The hash covers packs and capabilities, not the run.
+        """
+        listed = [
+            item
+            for item in self._listed
+            if may_use(item.capability_id) and not exceeds(self.lowest_mode(item), reach)
+        ]
         return {
             "run_id": run_id,
             "pack_refs": list(self.terms.pack_refs),
-            "capabilities": [item.entry for item in self._listed],
-            "hash": self.manifest_hash,
+            "capabilities": [item.entry for item in listed],
+            "hash": self._hash_of(listed),
         }
 
     @cached_property
-    def manifest_json(self) -> bytes:
-        """The canonical bytes that the hash is taken over, ready for the artefact store."""
-        entries = b",".join(item.entry_json for item in self._listed)
-        refs = canonicalise(list(self.terms.pack_refs))
-        return b'{"capabilities":[' + entries + b'],"pack_refs":' + refs + b"}"
-
-    @cached_property
     def manifest_hash(self) -> str:
-        """`sha256:` of the canonical manifest without `run_id` and `hash`."""
-        return digest_bytes(self.manifest_json)
+        """`sha256:` of the whole manifest without `run_id` and `hash`."""
+        return self._hash_of(self._listed)
+
+    def lowest_mode(self, capability: ResolvedCapability) -> ApprovalMode:
+        """How low policy could bring it for a bounded request; without such a rule, as declared."""
+        scope = _call_scope(capability, self.terms)
+        lowered = [
+            rule.effect.approval_mode
+            for bundle in self.bundles
+            for rule in bundle.rules
+            if rule.effect.approval_mode is not None and rule.selector.matches(scope)
+        ]
+        return min([capability.approval_mode, *lowered])
+
+    def _hash_of(self, listed: Iterable[ResolvedCapability]) -> str:
+        entries = b",".join(item.entry_json for item in listed)
+        refs = canonicalise(list(self.terms.pack_refs))
+        return digest_bytes(b'{"capabilities":[' + entries + b'],"pack_refs":' + refs + b"}")
 
     @cached_property
     def _listed(self) -> tuple[ResolvedCapability, ...]:
@@ -188,13 +213,23 @@ def compile_run(terms: RunTerms, generation: int) -> CompiledRun:
     snapshot = snapshots.get(terms.tenant_id, terms.environment, generation)
     packs = tuple(pack_of_run(documents, terms.tenant_id, ref, kids) for ref in terms.pack_refs)
     pinned = pinned_versions(snapshot, terms.tenant_id, terms.environment, terms.pins, kids)
+    return compile_from(terms, documents, packs, pinned)
+
+
+def compile_from(
+    terms: RunTerms,
+    documents: TenantDocuments,
+    packs: tuple[ContextPack, ...],
+    pinned: Mapping[str, PinnedVersion],
+) -> CompiledRun:
+    """The same from documents at hand, be they those in force or those that a record names."""
     rules = _always_denying(terms.tenant_id, documents.bundles)
     named = {
         name: _with_policy(item, terms, rules)
         for name, item in named_capabilities(pinned, packs, terms.scope).items()
     }
     return CompiledRun(
-        generation=generation,
+        generation=documents.generation,
         terms=terms,
         packs=packs,
         bundles=tuple(item.bundle for item in documents.bundles),

@@ -102,6 +102,20 @@ class ResolvedCapability:
             b"{" + b",".join(b'"%b":%b' % (n.encode(), members[n]) for n in sorted(members)) + b"}"
         )
 
+    @cached_property
+    def readable(self) -> Mapping[str, Any]:
+        """The capability as rules read it: the manifest's own fields, and where it comes from."""
+        return {
+            **self.declaration,
+            "adapter_id": self.adapter_id,
+            "protocol": self.manifest.get("protocol"),
+        }
+
+    @cached_property
+    def readable_json(self) -> bytes:
+        """The canonical bytes of the same: the bulk of what an inputs_hash is taken over."""
+        return canonicalise(self.readable)
+
     def _plain_members(self) -> dict[str, Any]:
         return {
             "capability_id": self.capability_id,
@@ -224,9 +238,34 @@ def timeout_seconds(capability: ResolvedCapability) -> float:
 
 
 def _open(version: AdapterVersion) -> OpenedCapabilities:
-    manifest = signed_manifest(version)
+    origin = Origin(
+        tenant_id=version.tenant_id,
+        adapter_id=version.adapter.adapter_id,
+        version_id=version.version_id,
+        version=version.version,
+        manifest_hash=version.digest,
+    )
+    return capabilities_in(signed_manifest(version), origin)
+
+
+_opened: OpenedCache[AdapterVersion, OpenedCapabilities] = OpenedCache(_open)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Which version of which adapter a manifest is, and whose."""
+
+    tenant_id: str
+    adapter_id: str
+    version_id: str
+    version: str
+    manifest_hash: str
+
+
+def capabilities_in(manifest: dict[str, Any], origin: Origin) -> OpenedCapabilities:
+    """What a manifest that was checked already declares for its tenant."""
     try:
-        found = _resolved(version, manifest)
+        found = _resolved(manifest, origin)
     except (KeyError, TypeError, ValueError) as fault:
         # Signed, but by rules that let pass what can't be run; it must not stop the others.
         message = "The manifest does not say all that a call needs."
@@ -234,10 +273,7 @@ def _open(version: AdapterVersion) -> OpenedCapabilities:
     return OpenedCapabilities({item.capability_id: item for item in found})
 
 
-_opened: OpenedCache[AdapterVersion, OpenedCapabilities] = OpenedCache(_open)
-
-
-def _resolved(version: AdapterVersion, manifest: dict[str, Any]) -> tuple[ResolvedCapability, ...]:
+def _resolved(manifest: dict[str, Any], origin: Origin) -> tuple[ResolvedCapability, ...]:
     schemas = SchemaDocuments(manifest.get("schemas") or {})
     shown: dict[str, ShownSchema] = {}
     return tuple(
@@ -245,17 +281,17 @@ def _resolved(version: AdapterVersion, manifest: dict[str, Any]) -> tuple[Resolv
             capability_id=declaration["capability_id"],
             capability_class=CapabilityClass(declaration["capability_class"]),
             approval_mode=ApprovalMode(declaration["approval_mode"]),
-            adapter_id=version.adapter.adapter_id,
-            version_id=version.version_id,
-            version=version.version,
-            manifest_hash=version.digest,
+            adapter_id=origin.adapter_id,
+            version_id=origin.version_id,
+            version=origin.version,
+            manifest_hash=origin.manifest_hash,
             declaration=declaration,
             manifest=manifest,
             schemas=schemas,
             shown_schemas=shown,
         )
         for declaration in manifest["capabilities"]
-        if not declaration.get("tenants") or version.tenant_id in declaration["tenants"]
+        if not declaration.get("tenants") or origin.tenant_id in declaration["tenants"]
     )
 
 

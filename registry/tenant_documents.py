@@ -44,7 +44,11 @@ class TenantDocuments:
 
 def open_bundle(version: PolicyBundleVersion) -> OpenedBundle:
     """Check the signature, compile, and note what is denied in any case."""
-    document = signed_document(version)
+    return opened_bundle(signed_document(version))
+
+
+def opened_bundle(document: Mapping[str, Any]) -> OpenedBundle:
+    """The same for a document that was checked already."""
     bundle = compile_bundle(document)
     always = {rule["rule_id"] for rule in document["rules"] if rule["if"] is True}
     denying = tuple(

@@ -44,7 +44,12 @@ def pages() -> dict[Path, str]:
     """Every generated page by its place."""
     django.setup()
     declare_all_codes()
+    from registry.readiness.reference import render_findings_reference
+    from registry.risk_diff.reference import render_reference
+
     return {
+        REFERENCE / "findings.md": render_findings_reference(),
+        REFERENCE / "risk-diff.md": render_reference(),
         REFERENCE / "environment.md": environment_page(VARIABLES),
         REFERENCE / "errors.md": errors_page(catalogue()),
     }

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-FAST_AND_LOOSE = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+FAST_AND_LOOSE = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c jit=off"
 
 
 def main(command: list[str]) -> int:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-from tests.append_only_flush import django_db_modify_db_settings  # noqa: F401 - a fixture
+from tests.depth import register_profiles
+from tests.putting_back import django_db_setup  # noqa: F401 - a fixture
+from tests.spent import Accounts
 
-settings.register_profile(
-    "suite", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.register_profile("deep", deadline=None, max_examples=2000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
+register_profiles()
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Accounts())
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests and what they import are there to stay: nobody need look through them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -7,18 +7,30 @@ A maker gets a tenant and a marker, and puts the marker into a text that the mod
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from django.db.models import Model
+from django.utils import timezone
 
+from audit.accesses import Terms, grant_access
+from audit.erasure import request_erasure
+from audit.export.reports import ReportTerms, define_report
+from audit.export.services import ExportRequest, request_export
+from audit.export.windows import everything
+from audit.holds import place_hold
+from audit.models import DecisionRow
+from audit.selections import Selection
 from audit.services import record_event
-from contextos.identity.models import Environment, Membership, Tenant
+from contextos.identity.models import Environment, Membership, Tenant, User
+from gateway.endpoints import add_endpoint
 from registry.models import AdapterVersion
 from registry.services import packs, policies
 from registry.services.kill_switches import throw_switch
 from tests.approvals.admin.rows import make_request
 from tests.approvals.admin_gates.rows import make_delegation, make_gate, make_group
 from tests.approvals.notice_rows import make_notice, make_webhook
+from tests.audit.record_rows import chain, lookup
 from tests.factories import (
     SYSTEM,
     actor_for,
@@ -26,8 +38,12 @@ from tests.factories import (
     make_agent_token,
     make_issuer,
     make_member,
+    make_user,
 )
-from tests.gateway.admin.rows import make_call, make_run
+from tests.gateway.admin.alert_rows import make_alert, make_receiver
+from tests.gateway.admin.rows import make_call, make_evidence, make_run
+from tests.gateway.credentials.rows import make_consent, make_credential
+from tests.gateway.siem.rows import make_stream
 from tests.registry.documents import bundle, pack
 from tests.registry.house import House
 from tests.registry.manifests import orders
@@ -51,6 +67,23 @@ def _event(tenant: Tenant, marker: str) -> Any:
         subject_kind="agent",
         subject_id=marker,
     )
+
+
+def _access(tenant: Tenant, marker: str) -> Model:
+    now = timezone.now()
+    return grant_access(
+        user=make_user(marker),
+        tenant_id=tenant.pk,
+        terms=Terms(starts_at=now, ends_at=now + timedelta(days=1)),
+        actor=SYSTEM,
+        reason=marker,
+    )
+
+
+def _decision(tenant: Tenant, marker: str) -> Model:
+    """The row that ends it, which is what the list shows."""
+    decision_id = lookup(tenant.pk, principal_chain=chain(tenant.pk, agent=marker))
+    return DecisionRow.objects.get(decision_id=decision_id, status="EXECUTED")
 
 
 def _document(create_draft: Callable[..., Model], document: dict[str, Any]) -> Maker:
@@ -114,6 +147,46 @@ def _kill_switch(tenant: Tenant, marker: str) -> Model:
     )
 
 
+def _endpoint(tenant: Tenant, marker: str) -> Model:
+    return add_endpoint(
+        tenant_id=tenant.pk,
+        environment="production",
+        name=marker,
+        url="https://payments.example.com/mcp",
+        actor=SYSTEM,
+    )
+
+
+def _erasure(tenant: Tenant, marker: str) -> Model:
+    selection = Selection(tenant_id=tenant.pk, capability_id=marker)
+    return request_erasure(selection=selection, reason=marker, actor=SYSTEM)
+
+
+def _hold(tenant: Tenant, marker: str) -> Model:
+    selection = Selection(tenant_id=tenant.pk)
+    return place_hold(selection=selection, title=marker, reason=marker, actor=SYSTEM)
+
+
+def _export(tenant: Tenant, marker: str) -> Any:
+    """Made for everybody who is there: auditors see only what was made for them."""
+    return request_export(
+        tenant_id=tenant.pk,
+        request=ExportRequest(
+            format="csv",
+            filter={},
+            title=marker,
+            readers=list(User.objects.values_list("user_id", flat=True)),
+        ),
+        actor=SYSTEM,
+        window=everything(tenant.pk),
+    )
+
+
+def _report(tenant: Tenant, marker: str) -> Any:
+    terms = ReportTerms(name=marker, format="csv")
+    return define_report(tenant_id=tenant.pk, terms=terms, actor=SYSTEM)
+
+
 MAKERS: dict[str, Maker] = {
     "identity.Tenant": lambda tenant, marker: tenant,
     "identity.Environment": _environment,
@@ -131,6 +204,21 @@ MAKERS: dict[str, Maker] = {
     "approvals.Notice": make_notice,
     "approvals.Webhook": make_webhook,
     "audit.AuditEvent": _event,
+    "audit.Erasure": _erasure,
+    "audit.ExportJob": _export,
+    "audit.LegalHold": _hold,
+    "audit.ReportDefinition": _report,
+    "audit.AuditorAccess": _access,
+    "audit.DecisionRow": _decision,
+    "gateway.Endpoint": _endpoint,
+    "gateway.AdapterCredential": lambda tenant, marker: make_credential(tenant, name=marker),
+    "gateway.Consent": make_consent,
+    "gateway.Alert": make_alert,
+    "gateway.AlertReceiver": make_receiver,
+    "gateway.Evidence": lambda tenant, marker: make_evidence(
+        make_run(tenant), capability_id=marker
+    ),
+    "gateway.SiemStream": make_stream,
     "gateway.Run": lambda tenant, marker: make_run(tenant, intent=marker),
     "gateway.ToolCall": lambda tenant, marker: make_call(make_run(tenant), capability_id=marker),
     "registry.Adapter": lambda tenant, marker: _published(tenant, marker).adapter,

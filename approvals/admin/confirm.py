@@ -206,8 +206,8 @@ def _conflict_title(now: Reading, refused: ContextOSError | None) -> str:
 
 def _conflict_words(now: Reading, refused: ContextOSError | None) -> list[str]:
     if refused is not None and refused.code == "approval.stale_digest":
-        return [f"{refused.message} {refused.remediation}"]
-    state = str(RequestState(now.request.state).label).lower()
+        return [f"{refused.message} Nothing you typed was recorded: look at it as it is now."]
+    state = RequestState(now.request.state)
     words = [
         f"{name(str(vote.approver))} {VERDICT_WORDS[vote.verdict]} it "
         f"at {vote.created_at:%Y-%m-%d %H:%M:%S} UTC."
@@ -215,7 +215,9 @@ def _conflict_words(now: Reading, refused: ContextOSError | None) -> list[str]:
     ]
     if now.request.void_reason:
         words.append(now.request.void_reason)
-    return [*words, f"It is {state} now. Nothing you typed was recorded."]
+    if state == RequestState.EXPIRED:
+        words.append("Nobody decided in time; the agent may ask anew.")
+    return [*words, f"It is {str(state.label).lower()} now. Nothing you typed was recorded."]
 
 
 def _refused(request: HttpRequest, reading: Reading, words: str = "") -> HttpResponse:

@@ -55,7 +55,6 @@ def subject_context(request: HttpRequest, reading: Reading, figures: Figures) ->
     return {
         "asked": asked,
         "reading": reading,
-        "summary": name(str(asked.view.get("summary", ""))),
         "amount": figures.amount(asked.amount, asked.unit),
         "capability": name(asked.capability_id),
         "capability_says": str(capability.get("description") or ""),

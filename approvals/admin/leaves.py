@@ -95,9 +95,10 @@ class _Walk:
     ) -> Iterator[Leaf]:
         for key, member in value.items():
             label = self.labels.get(key, {}) if not path else {}
-            title = name(str(label.get("title") or _spoken(key)))
+            unit = self._unit(key, label)
+            title = name(str(label.get("title") or _spoken(key, unit)))
             told = name(str(label.get("description") or ""))
-            yield from self._any(member, (*path, key), depth, title, told, self._unit(key, label))
+            yield from self._any(member, (*path, key), depth, title, told, unit)
 
     def _any(
         self, value: Any, path: tuple[str, ...], depth: int, title: str, told: str, unit: str
@@ -160,7 +161,9 @@ def _empty(value: Any) -> str:
     return "an empty list" if isinstance(value, list) else "an empty object"
 
 
-def _spoken(key: str) -> str:
-    """`transaction_id` as `Transaction id`; the key itself stands beside it."""
+def _spoken(key: str, unit: str) -> str:
+    """`transaction_id` as `Transaction id`; key and unit themselves stand beside it."""
     words = key.replace("_", " ").strip()
+    if unit and words.lower().endswith(f" {unit.lower()}"):
+        words = words[: -len(unit)].rstrip()
     return words[:1].upper() + words[1:] if words else "(no name)"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Count, IntegerField, Min, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Count, IntegerField, Min, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce, Concat, NullIf, Trim
 from django.utils.safestring import SafeString
 
 from approvals.admin.filters import ALL, Wanted
@@ -92,9 +92,12 @@ def _heaps(rows: QuerySet[ApprovalRequest], start: int, end: int) -> QuerySet[Ap
 
 def _told(rows: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
     """With the name of the person behind it, and the votes so far."""
-    person = User.objects.filter(user_id=OuterRef("user_id")).values("username")[:1]
+    full_name = NullIf(Trim(Concat("first_name", Value(" "), "last_name")), Value(""))
+    person = User.objects.filter(user_id=OuterRef("user_id")).values(
+        called=Coalesce(full_name, "username")
+    )
     return rows.annotate(
-        person=Subquery(person),
+        person=Subquery(person[:1]),
         yes=_votes(verdict="approve", stage=OuterRef("stage")),
         no=_votes(verdict="reject"),
     )

@@ -21,10 +21,10 @@ from approvals.models import Notice, Webhook
 from approvals.services.notices import choose_notices, try_again, wishes_of
 from contextos.adminkit.actions import action, display
 from contextos.adminkit.base import ReadOnlyAdmin, TenantScopedAdmin
+from contextos.adminkit.confirmation import Question, confirm
 from contextos.adminkit.display import badge, when
 from contextos.adminkit.tenancy import acting_tenant
 from contextos.identity.actors import actor_of
-from contextos.identity.admin.confirmation import Question, confirm
 from contextos.identity.models import User
 
 _CHANNELS = {"email": "E-mail", "signed": "Webhook", "chat": "Chat"}

@@ -181,7 +181,7 @@ def _sums(tenant_id: str, since: datetime, until: datetime, gate: str) -> dict[s
 
 
 def _percent(share: float | None) -> str:
-    return "none decided" if share is None else f"{share:.0%}"
+    return "" if share is None else f"{share:.0%}"
 
 
 def _vote_row(vote: Any) -> dict[str, Any]:

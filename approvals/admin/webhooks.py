@@ -13,10 +13,10 @@ from approvals import webhooks
 from approvals.models import Gate, Webhook
 from contextos.adminkit.actions import action, display
 from contextos.adminkit.base import TenantScopedAdmin
+from contextos.adminkit.confirmation import Question, confirm
 from contextos.adminkit.secrets import secret_field
 from contextos.adminkit.tenancy import acting_tenant
 from contextos.identity.actors import actor_of
-from contextos.identity.admin.confirmation import Question, confirm
 from contextos.identity.admin.tenants import active_badge
 from contextos.net.signed_posts import SHORTEST_SECRET
 from contextos.net.targets import parse_target

@@ -21,11 +21,13 @@ from approvals.selectors import gates_of
 from approvals.services.remarks import comment
 from approvals.services.votes import APPROVE, REJECT, Ballot, cast_vote, withdraw_vote
 from approvals.states import RequestState
+from audit.access import window_of
 from contextos.core.clock import format_time
 from contextos.core.errors import coded_error
 from contextos.identity.models import User
 from contextos.identity.permissions import IsAuthenticatedPrincipal
 from contextos.identity.principals import Principal, principal_of
+from contextos.identity.roles import AUDITOR
 from contextos.restkit.views import APIView
 
 READ_ALL = frozenset({"auditor", "operator", "platform_admin"})
@@ -47,6 +49,8 @@ class IsPersonThemselves(IsAuthenticatedPrincipal):
         borrowed = request.method != "GET" and (caller.lent or caller.scopes is not None)
         if borrowed or not caller.is_person:
             raise coded_error("approval.people_only")
+        if request.method != "GET" and frozenset(caller.roles) == {AUDITOR}:
+            raise coded_error("auditor.reads_only")
         return True
 
 
@@ -73,6 +77,8 @@ class ApprovalsView(APIView):
         """Approvers read what waits at their gates; those who oversee the tenant read all."""
         roles = frozenset(self.principal.roles)
         rows = ApprovalRequest.objects.filter(tenant_id=self.tenant_id)
+        if roles == {AUDITOR}:
+            return window_of(self.principal, self.tenant_id).limit(rows)
         if not roles.isdisjoint(READ_ALL):
             return rows
         if VOTING_ROLE not in roles:

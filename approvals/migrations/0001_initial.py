@@ -62,6 +62,17 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['-approval_id'],
                 'default_permissions': ('view',),
+                "indexes": [
+                    models.Index(condition=models.Q(('state', 'pending')), fields=['tenant', 'gate_id', '-risk', 'created_at'], name='approval_queue'),
+                    models.Index(condition=models.Q(('state__in', ['pending', 'approved'])), fields=['expires_at'], name='approval_expiry'),
+                    models.Index(condition=models.Q(('state', 'pending')), fields=['tenant', 'agent_id'], name='approval_by_agent'),
+                    models.Index(condition=models.Q(('closed_at__isnull', True)), fields=['decided_at'], name='approval_unclosed'),
+                    models.Index(fields=['tenant', 'capability_id', '-decided_at'], name='approval_similar'),
+                ],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('state__in', ('approved', 'cancelled', 'consumed', 'expired', 'pending', 'rejected', 'voided'))), name='approval_state_known'),
+                    models.UniqueConstraint(fields=('subject_kind', 'subject_id'), name='one_approval_per_subject'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -75,6 +86,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('tenant', 'name'), name='approver_group_once'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -94,6 +108,13 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['-delegation_id'],
                 'default_permissions': ('view', 'add'),
+                "indexes": [
+                    models.Index(fields=['tenant', 'stand_in', 'ends_at'], name='delegation_now'),
+                ],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('ends_at__gt', models.F('starts_at'))), name='delegation_ends_after_it_starts'),
+                    models.CheckConstraint(condition=models.Q(('giver', models.F('stand_in')), _negated=True), name='delegation_to_somebody_else'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -108,6 +129,9 @@ class Migration(migrations.Migration):
                 'ordering': ['gate_id'],
                 'permissions': [('vote_gate', 'Can vote at this gate')],
                 'default_permissions': ('view',),
+                "constraints": [
+                    models.UniqueConstraint(fields=('tenant', 'gate_id'), name='gate_once_per_tenant'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -142,6 +166,15 @@ class Migration(migrations.Migration):
                 'ordering': ['-created_at', '-version_id'],
                 'permissions': [('submit_gateversion', 'Can submit a gate for review'), ('review_gateversion', 'Can review a gate that others wrote'), ('publish_gateversion', 'Can publish an approved gate'), ('retire_gateversion', 'Can retire a gate')],
                 'abstract': False,
+                "indexes": [
+                    models.Index(fields=['tenant', 'state'], name='gate_version_by_state'),
+                ],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('state__in', ('approved', 'changes_requested', 'deprecated', 'draft', 'in_review', 'published', 'rejected', 'retired'))), name='approvals_gateversion_state_known'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['published', 'deprecated']), _negated=True), ('envelope__isnull', False), _connector='OR'), name='approvals_gateversion_signed_when_published'),
+                    models.UniqueConstraint(fields=('tenant', 'gate_id', 'version'), name='gate_version_number_once'),
+                    models.UniqueConstraint(condition=models.Q(('state', 'published')), fields=('tenant', 'gate_id'), name='one_active_version_per_gate'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -159,6 +192,10 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['created_at', 'id'],
                 'abstract': False,
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('verdict__in', ['approve', 'reject', 'request_changes', 'comment'])), name='approvals_gatereview_verdict_known'),
+                    models.UniqueConstraint(condition=models.Q(('verdict', 'comment'), _negated=True), fields=('version', 'reviewer'), name='approvals_gatereview_one_decision_each'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -178,6 +215,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'default_permissions': ('view',),
+                "indexes": [
+                    models.Index(condition=models.Q(('failed_at__isnull', True), ('sent_at__isnull', True)), fields=['due_at'], name='notice_due'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -192,6 +232,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'default_permissions': (),
+                "constraints": [
+                    models.UniqueConstraint(fields=('tenant', 'user'), name='notice_preference_once'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -228,6 +271,10 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['created_at', 'vote_id'],
                 'default_permissions': ('view',),
+                "constraints": [
+                    models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('request', 'approver'), name='one_vote_each'),
+                    models.UniqueConstraint(condition=models.Q(('on_behalf_of__isnull', False), ('withdrawn_at__isnull', True)), fields=('request', 'on_behalf_of'), name='one_vote_for_each'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -245,103 +292,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('tenant', 'name'), name='webhook_once'),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name='approvalrequest',
-            index=models.Index(condition=models.Q(('state', 'pending')), fields=['tenant', 'gate_id', '-risk', 'created_at'], name='approval_queue'),
-        ),
-        migrations.AddIndex(
-            model_name='approvalrequest',
-            index=models.Index(condition=models.Q(('state__in', ['pending', 'approved'])), fields=['expires_at'], name='approval_expiry'),
-        ),
-        migrations.AddIndex(
-            model_name='approvalrequest',
-            index=models.Index(condition=models.Q(('state', 'pending')), fields=['tenant', 'agent_id'], name='approval_by_agent'),
-        ),
-        migrations.AddIndex(
-            model_name='approvalrequest',
-            index=models.Index(condition=models.Q(('closed_at__isnull', True)), fields=['decided_at'], name='approval_unclosed'),
-        ),
-        migrations.AddIndex(
-            model_name='approvalrequest',
-            index=models.Index(fields=['tenant', 'capability_id', '-decided_at'], name='approval_similar'),
-        ),
-        migrations.AddConstraint(
-            model_name='approvalrequest',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ('approved', 'cancelled', 'consumed', 'expired', 'pending', 'rejected', 'voided'))), name='approval_state_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='approvalrequest',
-            constraint=models.UniqueConstraint(fields=('subject_kind', 'subject_id'), name='one_approval_per_subject'),
-        ),
-        migrations.AddConstraint(
-            model_name='approvergroup',
-            constraint=models.UniqueConstraint(fields=('tenant', 'name'), name='approver_group_once'),
-        ),
-        migrations.AddIndex(
-            model_name='delegation',
-            index=models.Index(fields=['tenant', 'stand_in', 'ends_at'], name='delegation_now'),
-        ),
-        migrations.AddConstraint(
-            model_name='delegation',
-            constraint=models.CheckConstraint(condition=models.Q(('ends_at__gt', models.F('starts_at'))), name='delegation_ends_after_it_starts'),
-        ),
-        migrations.AddConstraint(
-            model_name='delegation',
-            constraint=models.CheckConstraint(condition=models.Q(('giver', models.F('stand_in')), _negated=True), name='delegation_to_somebody_else'),
-        ),
-        migrations.AddConstraint(
-            model_name='gate',
-            constraint=models.UniqueConstraint(fields=('tenant', 'gate_id'), name='gate_once_per_tenant'),
-        ),
-        migrations.AddIndex(
-            model_name='gateversion',
-            index=models.Index(fields=['tenant', 'state'], name='gate_version_by_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateversion',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ('approved', 'changes_requested', 'deprecated', 'draft', 'in_review', 'published', 'rejected', 'retired'))), name='approvals_gateversion_state_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateversion',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['published', 'deprecated']), _negated=True), ('envelope__isnull', False), _connector='OR'), name='approvals_gateversion_signed_when_published'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateversion',
-            constraint=models.UniqueConstraint(fields=('tenant', 'gate_id', 'version'), name='gate_version_number_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateversion',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'published')), fields=('tenant', 'gate_id'), name='one_active_version_per_gate'),
-        ),
-        migrations.AddConstraint(
-            model_name='gatereview',
-            constraint=models.CheckConstraint(condition=models.Q(('verdict__in', ['approve', 'reject', 'request_changes', 'comment'])), name='approvals_gatereview_verdict_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='gatereview',
-            constraint=models.UniqueConstraint(condition=models.Q(('verdict', 'comment'), _negated=True), fields=('version', 'reviewer'), name='approvals_gatereview_one_decision_each'),
-        ),
-        migrations.AddIndex(
-            model_name='notice',
-            index=models.Index(condition=models.Q(('failed_at__isnull', True), ('sent_at__isnull', True)), fields=['due_at'], name='notice_due'),
-        ),
-        migrations.AddConstraint(
-            model_name='noticepreference',
-            constraint=models.UniqueConstraint(fields=('tenant', 'user'), name='notice_preference_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='vote',
-            constraint=models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('request', 'approver'), name='one_vote_each'),
-        ),
-        migrations.AddConstraint(
-            model_name='vote',
-            constraint=models.UniqueConstraint(condition=models.Q(('on_behalf_of__isnull', False), ('withdrawn_at__isnull', True)), fields=('request', 'on_behalf_of'), name='one_vote_for_each'),
-        ),
-        migrations.AddConstraint(
-            model_name='webhook',
-            constraint=models.UniqueConstraint(fields=('tenant', 'name'), name='webhook_once'),
         ),
         FrozenOnceSubmitted('approvals_gateversion'),
         AppendOnly('approvals_gatereview'),

@@ -9,10 +9,14 @@ from django.db import transaction
 from approvals.models import ApprovalRequest, Remark
 from approvals.services.requests import LONGEST_PAUSE, locked, tell
 from approvals.states import RequestState
+from audit.one_statement import write_together
+from audit.payloads import seal_payload
 from contextos.core.clock import utcnow
 from contextos.core.errors import coded_error
+from contextos.identity.access import roles_of
 from contextos.identity.actors import person
 from contextos.identity.models import User
+from contextos.identity.roles import AUDITOR
 
 MAX_TEXT = 4000
 
@@ -70,11 +74,22 @@ def _require_pending(request: ApprovalRequest) -> None:
 
 
 def _said(request: ApprovalRequest, author: User, kind: str, text: str, word: str) -> Remark:
+    if roles_of(author, request.tenant_id) == {AUDITOR}:
+        raise coded_error("auditor.reads_only")
     said = text.strip()[:MAX_TEXT]
     if not said:
         raise coded_error("approval.text_missing")
     remark = Remark.objects.create(
         request=request, author=author, kind=kind, text=said, created_at=utcnow()
     )
-    tell(request, word, person(author, request.tenant_id), reason=said[:500])
+    # People quote what they talk about, and an event can't be erased: it commits to the words.
+    sealed = seal_payload(
+        tenant_id=request.tenant_id,
+        decision_id=str(request.view.get("decision_id") or ""),
+        kind="remark",
+        value={"text": said},
+    )
+    write_together(sealed.write)
+    data = {"payload_id": sealed.payload_id, "commitment": sealed.commitment}
+    tell(request, word, person(author, request.tenant_id), data=data)
     return remark

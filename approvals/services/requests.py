@@ -15,7 +15,7 @@ from approvals.states import OPEN, REQUESTS, RequestState
 from approvals.wires import wake_subject
 from audit.one_statement import Update
 from audit.services import record_event
-from contextos.core.clock import utcnow
+from contextos.core.clock import format_time, utcnow
 from contextos.core.errors import coded_error
 from contextos.core.events import Actor, automation
 
@@ -65,6 +65,7 @@ def tell(
             "gate_version": request.gate_version,
             "digest": request.digest,
             "subject": request.subject_id,
+            "asked_at": format_time(request.created_at),
             **(data or {}),
         },
         trace_id=request.view.get("trace_id"),

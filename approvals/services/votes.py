@@ -199,6 +199,7 @@ def _facts(vote: Vote, giver: User | None) -> dict[str, object]:
         "factor": vote.factor or None,
         "on_behalf_of": giver.user_id if giver else None,
         "digest": vote.digest,
+        "seconds_seen": vote.seconds_seen,
     }
 
 

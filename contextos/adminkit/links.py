@@ -21,10 +21,10 @@ def admin_url(model: type[Model], page: Page = "changelist", pk: object = None) 
         return ""
 
 
-def named_url(name: str) -> str:
+def named_url(name: str, *arguments: object) -> str:
     """The address that goes by a name, or nothing where this site has no such page."""
     try:
-        return reverse(name)
+        return reverse(name, args=arguments)
     except NoReverseMatch:
         return ""
 

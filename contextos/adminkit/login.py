@@ -8,6 +8,7 @@ from math import ceil
 from typing import Any
 
 from axes.helpers import get_cool_off
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -25,7 +26,19 @@ class SignInForm(ThemedLoginForm):
         "invalid_login": (
             "This name and password do not open an account here. Check both; capital letters count."
         ),
+        "access_ended": (
+            "Your access ended on %(ended)s UTC. Ask a platform admin whether it should be longer."
+        ),
     }
+
+    def get_invalid_login_error(self) -> ValidationError:
+        """Whoever gave the right password may learn that their time is over."""
+        ended = getattr(self.request, "access_ended_at", None)
+        if ended is None:
+            refusal: ValidationError = super().get_invalid_login_error()
+            return refusal
+        said = {"ended": f"{ended:%Y-%m-%d at %H:%M}"}
+        return ValidationError(self.error_messages["access_ended"], "access_ended", said)
 
 
 def address_behind_proxy(request: HttpRequest) -> str | None:

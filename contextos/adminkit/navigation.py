@@ -32,6 +32,7 @@ class MenuLine:
     url_name: str
     order: int = 100
     badge: str | None = None  # the dotted path of a function of the request
+    permission: str = ""  # what the page asks for beyond the model's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def entries_for(request: HttpRequest) -> list[Entry]:
         entry
         for model_admin in site._registry.values()
         if getattr(model_admin, "nav_shown", True) and may_open(request, model_admin)
-        for entry in _entries(model_admin)
+        for entry in _entries(request, model_admin)
     ]
     reachable = [entry for entry in allowed if entry.url]
     return sorted(
@@ -79,12 +80,13 @@ def may_open(request: HttpRequest, model_admin: ModelAdmin[Any]) -> bool:
     return model_admin.has_module_permission(request) and model_admin.has_view_permission(request)
 
 
-def _entries(model_admin: ModelAdmin[Any]) -> list[Entry]:
+def _entries(request: HttpRequest, model_admin: ModelAdmin[Any]) -> list[Entry]:
     own = _entry(model_admin)
     lines: Sequence[MenuLine] = getattr(model_admin, "nav_more", ())
     more = [
         Entry(own.group, line.order, line.title, line.icon, named_url(line.url_name), line.badge)
         for line in lines
+        if not line.permission or request.user.has_perm(line.permission)
     ]
     return [own, *more]
 

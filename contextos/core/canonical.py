@@ -3,7 +3,7 @@
 import hashlib
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -70,6 +70,18 @@ def _carefully(value: object) -> bytes:
 def digest(value: object) -> str:
     """`sha256:<hex>` over the canonical bytes of a value."""
     return digest_bytes(canonicalise(value))
+
+
+def digest_with(members: Mapping[str, object], ready: Mapping[str, bytes]) -> str:
+    """The digest of an object some of whose members are canonical bytes already.
+
+    Names have to be ASCII, which sorts alike in every encoding.
+    """
+    spelled = {name: canonicalise(value) for name, value in members.items()} | dict(ready)
+    if not "".join(spelled).isascii():
+        raise ValueError("only names in ASCII can be put together")
+    inner = b",".join(canonicalise(name) + b":" + spelled[name] for name in sorted(spelled))
+    return digest_bytes(b"{" + inner + b"}")
 
 
 def digest_bytes(data: bytes) -> str:

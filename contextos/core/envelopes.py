@@ -158,7 +158,12 @@ class ToolResultEnvelope:
         return body
 
 
+_PLAIN = frozenset({str, int, bool, float})
+
+
 def _plain(value: Any) -> Any:
+    if value is None or type(value) in _PLAIN:
+        return value
     if isinstance(value, StrEnum):
         return value.value
     if isinstance(value, Mapping):

@@ -25,26 +25,33 @@ _TIME_BITS = 42
 _RANDOM_BITS = 88
 _FRESH_BITS = 86  # leaves room above for the steps taken within the same millisecond
 _STEP_BITS = 80
+_ORDER_BITS = _RANDOM_BITS - _STEP_BITS
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 _EPOCH_MS = int(_EPOCH.timestamp() * 1000)
 _SHAPE = re.compile(rf"(?P<prefix>[a-z]+)_(?P<body>[{_ALPHABET}]{{{_LENGTH}}})")
 
 PREFIXES: Mapping[str, str] = MappingProxyType(
     {
+        "acs": "auditor's access",
         "adv": "adapter version",
         "agt": "agent",
+        "alert": "alert to operators",
         "apr": "approval request",
         "art": "stored artefact",
         "aud": "audit event",
         "bun": "policy bundle version",
+        "cns": "consent of a person",
         "cred": "brokered credential",
+        "csr": "request for a consent",
         "dec": "decision",
         "dlg": "delegation of votes",
         "elc": "elicitation",
         "env": "environment",
+        "era": "erasure",
         "ev": "evidence",
         "exp": "export",
         "gate": "approval gate version",
+        "hold": "legal hold",
         "iss": "trusted issuer",
         "kill": "kill switch",
         "mem": "membership",
@@ -52,10 +59,13 @@ PREFIXES: Mapping[str, str] = MappingProxyType(
         "pay": "encrypted payload",
         "plan": "plan",
         "pol": "policy decision",
+        "pur": "purge under retention",
         "qua": "quarantine of a capability",
         "rec": "decision record row",
         "req": "HTTP request",
+        "rpj": "replay of a period",
         "rpl": "replay packet",
+        "rpt": "report definition",
         "run": "run",
         "ses": "session",
         "skl": "skill version",
@@ -126,6 +136,18 @@ def new_id(prefix: str, *, source: IdSource = _source) -> str:
     return f"{prefix}_{_encode(source.next_number())}"
 
 
+def timed_id(prefix: str, moment: datetime, *, order: int) -> str:
+    """An id that says exactly that moment; of one millisecond the lower order sorts first.
+
+    For rows whose time is given: a range of times is then a range of ids.
+    """
+    if prefix not in PREFIXES:
+        raise LookupError(f"id prefix {prefix!r} is not in contextos.core.ids.PREFIXES")
+    place = min(max(0, order), (1 << _ORDER_BITS) - 1) << _STEP_BITS
+    number = _milliseconds(moment) << _RANDOM_BITS | place | secrets.randbits(_STEP_BITS)
+    return f"{prefix}_{_encode(number)}"
+
+
 def is_id(text: str, prefix: str | None = None) -> bool:
     """Whether text is an id of ours, of the given kind if one is named."""
     match = _SHAPE.fullmatch(text)
@@ -141,6 +163,22 @@ def parse_id(text: str, prefix: str | None = None) -> ParsedId:
     found, _, body = text.partition("_")
     milliseconds = _decode(body) >> _RANDOM_BITS
     return ParsedId(prefix=found, created_at=_EPOCH + timedelta(milliseconds=milliseconds))
+
+
+def first_id(prefix: str, moment: datetime) -> str:
+    """What every id made from that millisecond on sorts after: for ranges, never for a row."""
+    return f"{prefix}_{_encode(_milliseconds(moment) << _RANDOM_BITS)}"
+
+
+def _milliseconds(moment: datetime) -> int:
+    passed = (moment - _EPOCH) // timedelta(milliseconds=1)
+    return min(max(0, passed), (1 << _TIME_BITS) - 1)
+
+
+def first_id_at(prefix: str, moment: datetime) -> str:
+    """The smallest id that could have been made at a moment: ids of a period are a range."""
+    milliseconds = max(0, int(moment.timestamp() * 1000) - _EPOCH_MS)
+    return f"{prefix}_{_encode(min(milliseconds, 2**_TIME_BITS - 1) << _RANDOM_BITS)}"
 
 
 def _encode(number: int) -> str:

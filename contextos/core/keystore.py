@@ -2,13 +2,14 @@
 
 <directory>/<purpose>/active            the kid that signs now: replacing it is the rotation
 <directory>/<purpose>/<kid>.json        the public key and its dates, kept for ever
-<directory>/<purpose>/<kid>.key.pem     the private key, only while it is active
+<directory>/<purpose>/<kid>.key.pem     the private key, only while it is active (a purpose may
+                                        have another folder for it)
 """
 
 import fcntl
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -37,17 +38,29 @@ class KeyRecord:
     active: bool
     retired_at: datetime | None = None
     not_after: datetime | None = None
+    revoked_at: datetime | None = None
 
     def verifies_at(self, moment: datetime) -> bool:
         """Whether signatures by this key still count."""
+        if self.revoked_at is not None:
+            return False
         return self.active or self.not_after is None or moment <= self.not_after
 
 
 class FileKeyStore:
     """The keys of one installation. Processes that only verify need no private files."""
 
-    def __init__(self, directory: Path, *, clock: Callable[[], datetime] = utcnow) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        clock: Callable[[], datetime] = utcnow,
+        private: Mapping[KeyPurpose, Path] | None = None,
+    ) -> None:
+        """`private` names other folders for the private halves of some purposes, so that only the
+        process that signs with them needs to see those."""
         self._directory = directory
+        self._private = dict(private or {})
         self._clock = clock
         self._loaded: dict[KeyPurpose, Ed25519Signer] = {}
 
@@ -83,6 +96,18 @@ class FileKeyStore:
             self._drop_inactive_private_keys(purpose)
         return self.signer(purpose)
 
+    def revoke(self, purpose: KeyPurpose, kid: str) -> None:
+        """Let no signature by a retired key count any more; the key that signs is rotated first."""
+        with self._locked(purpose):
+            path = self._record_path(purpose, kid)
+            if kid not in {record.key.kid for record in self.keys(purpose)}:
+                raise coded_error("signing.key_unknown", data={"purpose": purpose.value})
+            if kid == self._active_kid(purpose):
+                raise coded_error("signing.key_active", data={"purpose": purpose.value})
+            record = _read_json(path)
+            record.setdefault("revoked_at", format_time(self._clock()))
+            self._write_record(purpose, kid, record)
+
     def keys(self, purpose: KeyPurpose) -> tuple[KeyRecord, ...]:
         """Every key this purpose ever had, oldest first."""
         active = self._active_kid(purpose)
@@ -111,8 +136,11 @@ class FileKeyStore:
     def _folder(self, purpose: KeyPurpose) -> Path:
         return self._directory / purpose.value
 
+    def _private_folder(self, purpose: KeyPurpose) -> Path:
+        return self._private.get(purpose, self._folder(purpose))
+
     def _private_path(self, purpose: KeyPurpose, kid: str) -> Path:
-        return self._folder(purpose) / f"{kid}.key.pem"
+        return self._private_folder(purpose) / f"{kid}.key.pem"
 
     def _record_path(self, purpose: KeyPurpose, kid: str) -> Path:
         return self._folder(purpose) / f"{kid}.json"
@@ -137,7 +165,7 @@ class FileKeyStore:
 
     def _load(self, purpose: KeyPurpose, kid: str) -> Ed25519Signer:
         path = self._private_path(purpose, kid)
-        _refuse_if_exposed(self._folder(purpose), _OTHERS_MAY_WRITE)
+        _refuse_if_exposed(self._private_folder(purpose), _OTHERS_MAY_WRITE)
         _refuse_if_exposed(path, _OTHERS_MAY_ANYTHING)
         signer = Ed25519Signer.from_pem(path.read_bytes())
         if signer.verification_key.kid != kid:
@@ -164,7 +192,7 @@ class FileKeyStore:
 
     def _drop_inactive_private_keys(self, purpose: KeyPurpose) -> None:
         active = self._active_kid(purpose)
-        for path in self._folder(purpose).glob("*.key.pem"):
+        for path in self._private_folder(purpose).glob("*.key.pem"):
             if active is not None and path != self._private_path(purpose, active):
                 path.unlink()
 
@@ -186,12 +214,14 @@ class FileKeyStore:
             active=is_active,
             retired_at=None if is_active else _optional_time(record.get("retired_at")),
             not_after=None if is_active else _optional_time(record.get("not_after")),
+            revoked_at=None if is_active else _optional_time(record.get("revoked_at")),
         )
 
     @contextmanager
     def _locked(self, purpose: KeyPurpose) -> Iterator[None]:
         folder = self._folder(purpose)
-        folder.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
+        for each in (folder, self._private_folder(purpose)):
+            each.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
         _refuse_if_exposed(folder, _OTHERS_MAY_WRITE)
         descriptor = os.open(folder / ".lock", os.O_CREAT | os.O_RDWR, _PRIVATE_FILE)
         try:

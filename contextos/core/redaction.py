@@ -13,7 +13,7 @@ from contextos.core.secret_patterns import (
     judge_name,
 )
 
-__all__ = ["DEFAULT_RULES", "MARK", "Redacted", "RedactionRules", "redact", "redact_text"]
+__all__ = ["DEFAULT_RULES", "MARK", "Redacted", "RedactionRules", "hide", "redact", "redact_text"]
 
 # Deeper than any document we accept; what lies below is hidden rather than walked.
 _MAX_DEPTH = 100
@@ -52,6 +52,17 @@ def redact(value: object, rules: RedactionRules = DEFAULT_RULES) -> Redacted:
     return Redacted(value=cleaned, removed=tuple(redactor.removed))
 
 
+def hide(value: object, rules: RedactionRules) -> Redacted:
+    """A copy of a JSON value without what the rules name, and with everything else as it is."""
+    redactor = _Redactor(
+        paths=tuple(json_pointer.split(pointer) for pointer in rules.pointers),
+        names=frozenset(name.casefold() for name in rules.names),
+        built_in=False,
+    )
+    cleaned = redactor.visit(value, ())
+    return Redacted(value=cleaned, removed=tuple(redactor.removed))
+
+
 def redact_text(text: str) -> str:
     """A line of free text, such as a log line or an upstream's error, without its secrets."""
     return hide_everything(text)
@@ -63,6 +74,7 @@ class _Redactor:
 
     paths: tuple[tuple[str, ...], ...]
     names: frozenset[str]
+    built_in: bool = True  # also what looks like a secret by its name or its shape
     removed: list[str] = field(default_factory=list)
 
     def visit(self, value: object, path: tuple[str, ...]) -> object:
@@ -77,7 +89,7 @@ class _Redactor:
     def _visit_members(self, value: Mapping[Any, Any], path: tuple[str, ...]) -> dict[str, object]:
         members: dict[str, object] = {}
         for key, member in value.items():
-            shown = hide_shapes(str(key))
+            shown = hide_shapes(str(key)) if self.built_in else str(key)
             name = _unused(shown, members)
             inner = (*path, name)
             hidden = self._hides(shown, member)  # chance words inside a token say nothing
@@ -85,7 +97,7 @@ class _Redactor:
         return members
 
     def _visit_leaf(self, value: object, path: tuple[str, ...]) -> object:
-        if value is None or isinstance(value, bool | int | float):
+        if value is None or isinstance(value, bool | int | float) or not self.built_in:
             return value
         if isinstance(value, bytes | bytearray | memoryview):
             return self._hide(value, path)
@@ -106,6 +118,8 @@ class _Redactor:
             return False
         if key.casefold() in self.names:
             return True
+        if not self.built_in:
+            return False
         verdict = judge_name(key)
         if verdict is NameVerdict.SECRET_UNLESS_NUMBER:
             return not isinstance(member, int | float)

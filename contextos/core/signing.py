@@ -25,6 +25,7 @@ class KeyPurpose(StrEnum):
     EXPORTS = "exports"
     METADATA = "metadata"
     TOKENS = "tokens"
+    WORKLOAD = "workload"
 
 
 @dataclass(frozen=True)

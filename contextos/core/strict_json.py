@@ -10,6 +10,7 @@ from contextos.core.json_pointer import walk
 
 JSON: TypeAlias = bool | int | float | str | list["JSON"] | dict[str, "JSON"] | None
 
+_LONGEST = 4  # bytes of a character in UTF-8
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 64
 # Enough for any double written out in full; far below what makes int() slow or fail.
@@ -39,6 +40,12 @@ def loads(
     if not allow_unstorable and "\\u" in text:
         refuse_unstorable(value)
     return value
+
+
+def refuse_unreadable(text: str, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> None:
+    """Refuse what our own writer made too large or too deep for `loads` to read back."""
+    refuse_size(text, max_bytes)
+    refuse_depth(text, max_depth)
 
 
 def loads_object(
@@ -90,14 +97,21 @@ def refuse_unstorable(value: object) -> None:
             )
 
 
-def _decode(data: bytes | str, max_bytes: int) -> str:
-    raw = _encode(data) if isinstance(data, str) else data
-    if len(raw) > max_bytes:
+def refuse_size(data: bytes | str, max_bytes: int) -> None:
+    """Raise unless the document has at most so many bytes."""
+    if len(data) * _LONGEST <= max_bytes:
+        return
+    if len(data) > max_bytes or (isinstance(data, str) and len(_encode(data)) > max_bytes):
         raise coded_error(
             "json.too_large",
             message=f"The document has more than the {max_bytes} bytes that are accepted.",
             data={"max_bytes": max_bytes},
         )
+
+
+def _decode(data: bytes | str, max_bytes: int) -> str:
+    raw = _encode(data) if isinstance(data, str) else data
+    refuse_size(raw, max_bytes)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -35,7 +35,7 @@ _CODE_BY_CLAIM: Mapping[str, str] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class VerifiedToken:
     """Header and claims of a token whose signature and claims have been checked."""
 
@@ -103,6 +103,15 @@ def verify_token(
     moment = int((now or datetime.now(UTC)).timestamp())
     _check_claims(claims, issuer=issuer, audience=audience, leeway=leeway, now=moment)
     return VerifiedToken(header=MappingProxyType(header), claims=MappingProxyType(claims))
+
+
+def recheck_times(token: VerifiedToken, *, leeway: int = DEFAULT_LEEWAY_SECONDS) -> None:
+    """Refuse a token verified a while ago whose time is over, or has not come, by today's clock."""
+    moment = int(datetime.now(UTC).timestamp())
+    if token.claims["exp"] <= moment - leeway:
+        _refuse("auth.expired")
+    if max(token.claims["iat"], token.claims.get("nbf", 0)) > moment + leeway:
+        _refuse("auth.not_yet_valid")
 
 
 def peek_token(token: str) -> UnverifiedToken:

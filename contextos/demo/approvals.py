@@ -1,4 +1,4 @@
-"""The demo's finance gate: its group of approvers, written, reviewed, signed and in force."""
+"""The demo's gates and their group of approvers: written, reviewed, signed and in force."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextos.core import strict_json
 from contextos.identity.actors import person
 from contextos.identity.models import User
 
-_GATE = "gates/finance.json"
+_GATES = ("gates/finance.json", "gates/on_duty.json")
 _GROUP = "finance"
 _APPROVERS = ("fin1", "fin2")
 
@@ -26,12 +26,15 @@ def build_approvals(people: Mapping[str, User], *, tenant_id: str) -> None:
         group = groups.create_group(tenant_id=tenant_id, name=_GROUP, title="Finance", actor=admin)
         for name in _APPROVERS:
             groups.add_person(group=group, user=people[name], actor=admin)
-    document = dict(strict_json.loads_object((settings.BASE_DIR / "examples" / _GATE).read_bytes()))
-    known = GateVersion.objects.filter(
-        tenant_id=tenant_id, gate_id=document["gate_id"], version=document["version"]
-    )
-    if not known.exists():
-        _publish(document, people, tenant_id)
+    for name in _GATES:
+        document = strict_json.loads_object((settings.BASE_DIR / "examples" / name).read_bytes())
+        if not _is_known(document, tenant_id):
+            _publish(document, people, tenant_id)
+
+
+def _is_known(document: Mapping[str, object], tenant_id: str) -> bool:
+    named = {name: document[name] for name in ("gate_id", "version")}
+    return GateVersion.objects.filter(tenant_id=tenant_id, **named).exists()
 
 
 def _publish(document: Mapping[str, object], people: Mapping[str, User], tenant_id: str) -> None:

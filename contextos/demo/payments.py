@@ -1,105 +1,154 @@
-"""The function twin of the demo's payments server: settled transactions and a ledger of refunds.
+"""The demo's payments server: a real MCP server in a process of its own, on 127.0.0.1 alone.
 
-Runs in the runner. The ledger is a file of its own, so that anybody can count what really
-happened; a repeat with the same key finds the first refund instead of making a second.
+`python -m contextos.demo.payments --port N --ledger FILE --token-file FILE`. It knows nothing of
+the gateway: it checks its own token, its own schemas and its own keys, as any server should.
 """
 
 from __future__ import annotations
 
-import os
-import sqlite3
-import tempfile
-from collections.abc import Mapping
-from contextlib import closing
+import argparse
+import hmac
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gateway.functions import Call, ToolError, function
+import anyio.to_thread
+import jsonschema_rs
+import mcp_types as types
+import orjson
+import uvicorn
+from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.settings import AuthSettings
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from pydantic import AnyHttpUrl
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
-TRANSACTIONS: Mapping[str, Mapping[str, Any]] = {
-    "txn_4200": {"status": "settled", "amount_inr": 4200, "settlement_ref": "stl_88101"},
-    "txn_4201": {"status": "authorised", "amount_inr": 1250},
-    "txn_4202": {"status": "settled", "amount_inr": 18500, "settlement_ref": "stl_88102"},
-    "txn_4203": {"status": "settled", "amount_inr": 49999, "settlement_ref": "stl_88103"},
-}
-LEDGER_VARIABLE = "CONTEXTOS_DEMO_LEDGER"
-_TABLE = """
-CREATE TABLE IF NOT EXISTS refund (
-    idempotency_key TEXT PRIMARY KEY,
-    refund_id TEXT NOT NULL UNIQUE,
-    transaction_id TEXT NOT NULL,
-    amount_inr REAL NOT NULL,
-    tool_call_id TEXT NOT NULL
-)"""
+from contextos.demo.ledger import Ledger, PaymentRefused
+from contextos.env import PROJECT_ROOT
+
+MANIFEST = PROJECT_ROOT / "examples" / "manifests" / "payments.json"
+NAME, VERSION = "acme-payments", "1.4.0"
+LOOKUP, REFUND = "payments_lookup_transaction", "payments_issue_refund"
+_CALL_ID = "contextos/tool_call_id"
+_SCOPES = ["payments.read", "payments.refund.write"]
 
 
-def ledger_path() -> Path:
-    """Where the refunds stand."""
-    given = os.environ.get(LEDGER_VARIABLE)
-    return Path(given) if given else Path(tempfile.gettempdir()) / "contextos-demo-ledger.sqlite3"
+class PaymentsServer:
+    """Two tools over one ledger, with the schemas that the manifest pins."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._tools = {tool.name: tool for tool in _tools()}
+        self._judges = {
+            name: jsonschema_rs.validator_for(tool.input_schema)
+            for name, tool in self._tools.items()
+        }
+
+    def app(self, *, port: int, token: str) -> Starlette:
+        """The ASGI application."""
+        server: Server[Any] = Server(
+            NAME, version=VERSION, on_list_tools=self._list, on_call_tool=self._call
+        )
+        address = AnyHttpUrl(f"http://127.0.0.1:{port}/mcp")
+        return server.streamable_http_app(
+            json_response=True,
+            auth=AuthSettings(
+                issuer_url=address, resource_server_url=address, validate_token_resource=True
+            ),
+            token_verifier=_OneToken(token, resource=str(address)),
+            custom_starlette_routes=[Route("/readyz", _ready)],
+        )
+
+    async def _list(
+        self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=list(self._tools.values()))
+
+    async def _call(
+        self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        args = dict(params.arguments or {})
+        judge = self._judges.get(params.name)
+        if judge is None:
+            return _no("UNKNOWN_TOOL", f"There is no tool {params.name[:100]}.")
+        if not judge.is_valid(args):
+            return _no("BAD_ARGUMENTS", "The arguments do not fit the tool's schema.")
+        meta: Mapping[str, Any] = ctx.meta or {}
+        call_id = str(meta.get(_CALL_ID, ""))[:100]
+        try:
+            done = await anyio.to_thread.run_sync(partial(self._do, params.name, args, call_id))
+        except PaymentRefused as refused:
+            return _no(refused.code, refused.message)
+        text = types.TextContent(text=orjson.dumps(done).decode())
+        return types.CallToolResult(content=[text], structured_content=done)
+
+    def _do(self, tool: str, args: dict[str, Any], call_id: str) -> dict[str, Any]:
+        if tool == LOOKUP:
+            return self._ledger.lookup(args["transaction_id"])
+        return self._ledger.refund(args, tool_call_id=call_id)
 
 
-@function("payments_lookup_transaction")
-def lookup_transaction(args: dict[str, Any], call: Call) -> Any:
-    """One transaction, and whether it was paid back."""
-    found = _transaction(args["transaction_id"])
-    with closing(_ledger()) as ledger:
-        paid_back = _paid_back(ledger, args["transaction_id"])
-    done = bool(paid_back) and paid_back >= found["amount_inr"]
-    return {"transaction_id": args["transaction_id"], **found} | (
-        {"status": "refunded"} if done else {}
+class _OneToken:
+    """Who knows the secret may use both tools."""
+
+    def __init__(self, token: str, *, resource: str) -> None:
+        self._token = token
+        self._resource = resource
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        if not hmac.compare_digest(token.encode(), self._token.encode()):
+            return None
+        return AccessToken(
+            token=token, client_id="contextos", scopes=_SCOPES, resource=self._resource
+        )
+
+
+async def _ready(request: Request) -> Response:
+    return Response("ready", media_type="text/plain")
+
+
+def _no(code: str, message: str) -> types.CallToolResult:
+    said = types.TextContent(text=f"{code}: {message}")
+    error = {"code": code, "message": message}
+    return types.CallToolResult(content=[said], structured_content=error, is_error=True)
+
+
+def _tools() -> list[types.Tool]:
+    """The tools as the manifest describes them, so that the demo starts without drift."""
+    manifest: dict[str, Any] = orjson.loads(MANIFEST.read_bytes())
+    return [
+        types.Tool(
+            name=item["mcp_tool_name"],
+            description=item["description"],
+            input_schema=manifest["schemas"][item["input_schema_ref"]],
+            output_schema=manifest["schemas"][item["output_schema_ref"]],
+        )
+        for item in manifest["capabilities"]
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Serve until told to stop."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--ledger", type=Path, required=True)
+    parser.add_argument("--token-file", type=Path, required=True)
+    given = parser.parse_args(arguments)
+    token = given.token_file.read_text(encoding="ascii").strip()
+    app = PaymentsServer(Ledger(given.ledger)).app(port=given.port, token=token)
+    uvicorn.run(
+        app,
+        host="127.0.0.1",
+        port=given.port,
+        log_level="warning",
+        timeout_graceful_shutdown=2,
     )
 
 
-@function("payments_issue_refund")
-def issue_refund(args: dict[str, Any], call: Call) -> Any:
-    """Pay back once per key."""
-    found = _transaction(args["transaction_id"])
-    if found["status"] != "settled":
-        raise ToolError("NOT_SETTLED", "Only a settled transaction can be paid back.")
-    with closing(_ledger()) as ledger:
-        ledger.execute("BEGIN IMMEDIATE")
-        refund_id = _refund(ledger, args, call, found["amount_inr"])
-        ledger.execute("COMMIT")
-    return {
-        "refund_id": refund_id,
-        "status": "accepted",
-        "transaction_id": args["transaction_id"],
-        "reversal_token": f"rev_{refund_id.removeprefix('rfd_')}",
-        "evidence_refs": [],
-    }
-
-
-def _refund(ledger: sqlite3.Connection, args: dict[str, Any], call: Call, settled: float) -> str:
-    key = args["idempotency_key"]
-    known = ledger.execute("SELECT refund_id FROM refund WHERE idempotency_key = ?", [key])
-    row = known.fetchone()
-    if row is not None:
-        return str(row[0])
-    if _paid_back(ledger, args["transaction_id"]) + args["amount_inr"] > settled:
-        raise ToolError("ALREADY_REFUNDED", "That is more than is left of the transaction.")
-    (count,) = ledger.execute("SELECT count(*) FROM refund").fetchone()
-    refund_id = f"rfd_{count + 1:06d}"
-    ledger.execute(
-        "INSERT INTO refund VALUES (?, ?, ?, ?, ?)",
-        [key, refund_id, args["transaction_id"], args["amount_inr"], call.tool_call_id],
-    )
-    return refund_id
-
-
-def _paid_back(ledger: sqlite3.Connection, transaction_id: str) -> float:
-    total = "SELECT coalesce(sum(amount_inr), 0) FROM refund WHERE transaction_id = ?"
-    return float(ledger.execute(total, [transaction_id]).fetchone()[0])
-
-
-def _transaction(transaction_id: str) -> Mapping[str, Any]:
-    found = TRANSACTIONS.get(transaction_id)
-    if found is None:
-        raise ToolError("TRANSACTION_NOT_FOUND", f"There is no transaction {transaction_id}.")
-    return found
-
-
-def _ledger() -> sqlite3.Connection:
-    ledger = sqlite3.connect(ledger_path(), timeout=10, isolation_level=None)
-    ledger.execute(_TABLE)
-    return ledger
+if __name__ == "__main__":
+    main()

@@ -13,9 +13,12 @@ from pathlib import Path
 from django.db import transaction
 from django.utils import timezone
 
+from audit.accesses import Terms, grant_access
+from audit.clearance import Clearance
 from contextos.core.events import Actor
 from contextos.demo.ready_file import write_private
 from contextos.identity.models import TotpDevice, User
+from contextos.identity.roles import AUDITOR
 from contextos.identity.second_factor import confirmed_device
 from contextos.identity.services.memberships import grant_role
 from contextos.identity.services.people import create_user
@@ -31,19 +34,28 @@ class Resident:
     first_name: str
     last_name: str
     role: str
+    does: str
     superuser: bool = False
 
+    @property
+    def full_name(self) -> str:
+        """As people say it."""
+        return f"{self.first_name} {self.last_name}"
 
+
+_SETS_UP = "sets up people, agents and gates, and publishes"
+_REVIEWS = "reads what others wrote, and approves or rejects it"
+_DECIDES = "decides in the approvals queue whether money leaves"
 RESIDENTS = (
-    Resident("admin", "Asha", "Rao", "platform_admin", superuser=True),
-    Resident("author", "Anton", "Weiss", "manifest_author"),
-    Resident("reviewer", "Rina", "Sato", "manifest_reviewer"),
-    Resident("reviewer2", "Ravi", "Nair", "manifest_reviewer"),
-    Resident("fin1", "Fiona", "Clarke", "finance_approver"),
-    Resident("fin2", "Farid", "Haddad", "finance_approver"),
-    Resident("auditor", "Aude", "Martin", "auditor"),
-    Resident("operator", "Omar", "Diallo", "operator"),
-    Resident("support", "Sana", "Iyer", "service"),
+    Resident("admin", "Asha", "Rao", "platform_admin", _SETS_UP, superuser=True),
+    Resident("author", "Anton", "Weiss", "manifest_author", "writes adapters, policies, gates"),
+    Resident("reviewer", "Rina", "Sato", "manifest_reviewer", _REVIEWS),
+    Resident("reviewer2", "Ravi", "Nair", "manifest_reviewer", _REVIEWS),
+    Resident("fin1", "Fiona", "Clarke", "finance_approver", _DECIDES),
+    Resident("fin2", "Farid", "Haddad", "finance_approver", _DECIDES),
+    Resident("auditor", "Aude", "Martin", "auditor", "reads all that happened, changes nothing"),
+    Resident("operator", "Omar", "Diallo", "operator", "watches calls, cancels and settles them"),
+    Resident("support", "Sana", "Iyer", "service", "is who the agent acts for; opens no pages"),
 )
 SignIns = Mapping[str, Mapping[str, str]]
 
@@ -71,13 +83,22 @@ def settle(resident: Resident, sign_in: Mapping[str, str], *, tenant_id: str, ac
     user = User.objects.filter(username=resident.username).first()
     if user is None:
         user = _create(resident, sign_in["password"], tenant_id, actor)
-        until = timezone.now() + AUDIT_WINDOW if resident.role == "auditor" else None
-        grant_role(
-            user=user, tenant_id=tenant_id, role=resident.role, actor=actor, valid_until=until
-        )
+        if resident.role == AUDITOR:
+            _let_audit(user, tenant_id, actor)
+        else:
+            grant_role(user=user, tenant_id=tenant_id, role=resident.role, actor=actor)
     if confirmed_device(user) is None:
         _give_known_factor(user, sign_in["otp_secret"])
     return user
+
+
+def _let_audit(user: User, tenant_id: str, actor: Actor) -> None:
+    """Access for a quarter, cleared for the arguments of calls; the role comes with it."""
+    now = timezone.now()
+    terms = Terms(starts_at=now, ends_at=now + AUDIT_WINDOW, clearance=Clearance.CONFIDENTIAL)
+    grant_access(
+        user=user, tenant_id=tenant_id, terms=terms, actor=actor, reason="The demo's yearly audit"
+    )
 
 
 def _create(resident: Resident, password: str, tenant_id: str, actor: Actor) -> User:

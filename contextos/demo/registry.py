@@ -18,6 +18,7 @@ from registry.services import lifecycle
 from registry.services.manifests import create_draft
 
 ENVIRONMENT = "development"  # the demo's servers listen on loopback, over plain http
+PAYMENTS_ENDPOINT = "endpoint://payments"  # another port with every start
 PUBLISHED = ("payments.json", "orders.json", "knowledge.json", "desk.json")
 IN_REVIEW = "payments_v2.json"
 REVIEWERS = ("reviewer", "reviewer2")
@@ -83,15 +84,6 @@ def _manifest(name: str) -> Manifest:
     path: Path = settings.BASE_DIR / "examples" / "manifests" / name
     document: Manifest = dict(strict_json.loads_object(path.read_bytes()))
     document["environment"] = ENVIRONMENT
-    return _function_twin(document) if document["protocol"] == "mcp" else document
-
-
-def _function_twin(manifest: Manifest) -> Manifest:
-    """The same adapter served by contextos/demo/payments.py, until MCP servers can be called."""
-    capabilities = [
-        {**item, "function_name": item["mcp_tool_name"]} for item in manifest["capabilities"]
-    ]
-    seconds = manifest["transport"]["timeout_seconds"]
-    transport = {"kind": "function", "timeout_seconds": seconds}
-    twin = {"protocol": "function", "protocol_version": "1.0", "transport": transport}
-    return {**manifest, **twin, "capabilities": capabilities}
+    if document["protocol"] == "mcp":
+        document["transport"] = {**document["transport"], "endpoint_ref": PAYMENTS_ENDPOINT}
+    return document

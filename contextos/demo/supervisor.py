@@ -18,6 +18,7 @@ from contextos.env import PROJECT_ROOT
 
 GRACE_SECONDS = 15
 LIVED_SECONDS = 3.0  # whoever ends sooner would only end again
+HIGHEST_PORT = 65535
 _SET_PARENT_DEATH_SIGNAL = 1
 
 
@@ -29,6 +30,7 @@ class ProcessSpec:
     arguments: Sequence[str]
     module: str | None = None
     revived: bool = False  # started again when it is killed; else its end is the end of all
+    ends_last: bool = False  # seals what the others write until their end
 
     @property
     def command(self) -> list[str]:
@@ -46,6 +48,15 @@ def port_is_free(port: int, host: str = "127.0.0.1") -> bool:
         except OSError:
             return False
     return True
+
+
+def free_port_beside(port: int, host: str = "127.0.0.1") -> int:
+    """The next port when it is free, so that it is easy to remember; else any free one."""
+    if port < HIGHEST_PORT and port_is_free(port + 1):
+        return port + 1
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
 
 
 class Supervisor:
@@ -105,17 +116,22 @@ class Supervisor:
 
     def stop(self) -> None:
         """Ask every child to finish, last started first; insist after the grace period."""
-        for child in reversed(self._children.values()):
+        last = {spec.name for spec in self._specs if spec.ends_last}
+        self._end([child for name, child in self._children.items() if name not in last])
+        self._end([child for name, child in self._children.items() if name in last])
+        self._children.clear()
+
+    def _end(self, children: Sequence[subprocess.Popen[bytes]]) -> None:
+        for child in reversed(children):
             with contextlib.suppress(ProcessLookupError):
                 child.terminate()
         until = time.monotonic() + GRACE_SECONDS
-        for child in self._children.values():
+        for child in children:
             try:
                 child.wait(timeout=max(0.1, until - time.monotonic()))
             except subprocess.TimeoutExpired:
                 child.kill()
                 child.wait()
-        self._children.clear()
 
 
 def _die_with_parent() -> None:

@@ -14,9 +14,10 @@ from django.conf import settings
 from contextos.core.events import automation
 from contextos.core.modes import ApprovalMode
 from contextos.demo.approvals import build_approvals
-from contextos.demo.people import RESIDENTS, SignIns, load_or_make_sign_ins, settle
+from contextos.demo.people import RESIDENTS, Resident, SignIns, load_or_make_sign_ins, settle
 from contextos.demo.policies import build_policies
 from contextos.demo.registry import build_registry
+from contextos.demo.upstreams import build_upstreams
 from contextos.identity.models import Agent, Tenant, User
 from contextos.identity.services.agents import register_agent
 from contextos.identity.services.tenants import add_environment, create_tenant
@@ -54,29 +55,39 @@ class World:
             "users": {name: dict(sign_in) for name, sign_in in self.sign_ins.items()},
         }
 
-    def greeting(self, *, url: str) -> str:
+    def greeting(self, *, url: str, waiting_url: str) -> str:
         """What a person reads when everything answers."""
-        rows = [
-            f"    {resident.username:<10} {self.sign_ins[resident.username]['password']:<18} "
-            f"{resident.role:<18} {self.sign_ins[resident.username]['otp_secret']}"
-            for resident in RESIDENTS
-        ]
         return "\n".join(
             [
                 "",
                 f"  ContextOS is ready:  {url}/admin/",
+                f"  Scripts that wait for a call (`Prefer: wait`) ask  {waiting_url}",
+                *_mail_words(),
                 "",
                 "  Sign in with a name and password below, then with the six digits of an",
                 "  authenticator app that holds the secret. Without a phone, this prints them:",
                 f"    .venv/bin/python manage.py demo_code admin{_data_dir_option()}",
                 "",
-                f"    {'name':<10} {'password':<18} {'role':<18} authenticator secret",
-                *rows,
+                f"    {'name':<10} {'password':<18} authenticator secret",
+                *(line for resident in RESIDENTS for line in self._introduced(resident)),
                 "",
                 "  Ctrl-C stops everything. Tokens for scripts are in the ready-file.",
                 "",
             ]
         )
+
+    def _introduced(self, resident: Resident) -> tuple[str, str]:
+        sign_in = self.sign_ins[resident.username]
+        return (
+            f"    {resident.username:<10} {sign_in['password']:<18} {sign_in['otp_secret']}",
+            f"    {'':<10} {resident.full_name} {resident.does}",
+        )
+
+
+def _mail_words() -> tuple[str, ...]:
+    if settings.EMAIL_HOST:
+        return ()
+    return (f"  E-mail is not sent; read it in  {settings.EMAIL_FILE_PATH}",)
 
 
 def _data_dir_option() -> str:
@@ -85,7 +96,7 @@ def _data_dir_option() -> str:
     return "" if given == usual else f" --data-dir {shlex.quote(str(given))}"
 
 
-def build_world() -> World:
+def build_world(*, payments_url: str) -> World:
     """Make what is missing; a second start finds everything and changes nothing but tokens."""
     sign_ins = load_or_make_sign_ins(settings.DATA_DIR / "demo-sign-ins.json")
     _make_tenant()
@@ -99,6 +110,7 @@ def build_world() -> World:
     build_registry(people, tenant_id=TENANT_ID)
     build_policies(people, tenant_id=TENANT_ID)
     build_approvals(people, tenant_id=TENANT_ID)
+    build_upstreams(people, tenant_id=TENANT_ID, payments_url=payments_url)
     return World(
         sign_ins=sign_ins,
         people=people,

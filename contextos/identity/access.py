@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
 
 from contextos.identity.models import Membership, Tenant, User
 
@@ -67,6 +69,20 @@ def may_sign_in(user: User) -> bool:
     if not user.is_active:
         return False
     return user.is_superuser or Membership.objects.current().filter(user_id=user.pk).exists()
+
+
+def last_term_ended(user: User | str, tenant: Tenant | str | None = None) -> datetime | None:
+    """When the last role of somebody without a current one ended; None when none simply ended."""
+    whose = {"user__user_id": user} if isinstance(user, str) else {"user_id": user.pk}
+    rows = Membership.objects.filter(
+        **whose, valid_until__lte=timezone.now(), user__is_active=True, tenant__is_active=True
+    )
+    if tenant is not None:
+        rows = rows.filter(tenant_id=_tenant_id(tenant))
+    ended: datetime | None = (
+        rows.order_by("-valid_until").values_list("valid_until", flat=True).first()
+    )
+    return ended
 
 
 def _tenant_id(tenant: Tenant | str) -> str:

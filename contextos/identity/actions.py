@@ -34,4 +34,6 @@ ACTIONS = {
     "identity.token.issued": "Token issued",
     "identity.token.revoked": "Token revoked",
     "identity.key.rotated": "Signing key rotated",
+    "identity.key.revoked": "Signing key revoked",
+    "identity.fields.resealed": "Stored secrets encrypted under the new field key",
 }

@@ -8,7 +8,7 @@ from django.contrib.auth.backends import BaseBackend
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
-from contextos.identity.access import Access, access_in, may_sign_in
+from contextos.identity.access import Access, access_in, last_term_ended, may_sign_in
 from contextos.identity.models import User
 
 
@@ -30,7 +30,13 @@ class MembershipBackend(BaseBackend):
         except User.DoesNotExist:
             User().set_password(password)
             return None
-        return user if user.check_password(password) and may_sign_in(user) else None
+        if not user.check_password(password):
+            return None
+        if may_sign_in(user):
+            return user
+        if request is not None:  # whoever knows the password may learn that their time is over
+            request.access_ended_at = last_term_ended(user)  # type: ignore[attr-defined]
+        return None
 
     def get_user(self, user_id: int) -> User | None:
         """The person behind a session, as long as they may still sign in."""
@@ -57,6 +63,11 @@ class MembershipBackend(BaseBackend):
         return any(name.startswith(prefix) for name in _access(user_obj).permissions)
 
 
+def acting_roles(user: Any) -> frozenset[str]:
+    """The roles somebody holds in the tenant they act in, read once a request with permissions."""
+    return _access(user).roles
+
+
 def _within_reach(user: Any, obj: Any) -> bool:
     """An object that names a tenant is reached from that tenant only."""
     home = getattr(obj, "tenant_id", None)
@@ -68,7 +79,14 @@ def _access(user: Any) -> Access:
     tenant_id = getattr(user, "acting_tenant_id", None)
     if tenant_id is None or not user.is_active:
         return Access()
-    known: dict[str, Access] = user.__dict__.setdefault("_access_by_tenant", {})
+    known: dict[str, Access] = _itself(user).__dict__.setdefault("_access_by_tenant", {})
     if tenant_id not in known:
         known[tenant_id] = access_in(user, tenant_id)
     return known[tenant_id]
+
+
+def _itself(user: Any) -> Any:
+    """The person inside a request's user, which is wrapped once for the session, once for OTP."""
+    while hasattr(user, "_wrapped"):
+        user = user._wrapped
+    return user

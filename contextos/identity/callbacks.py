@@ -39,14 +39,15 @@ def require_sound_callback(agent: Agent) -> None:
 def seal_secret(agent: Agent, secret: str) -> bytes:
     """The secret as it is kept; a weak one is refused."""
     key_of(secret)
-    return encrypt_field(secret.encode(), context=_context(agent))
+    return encrypt_field(secret.encode(), context=callback_context(agent))
 
 
 def callback_secret(agent: Agent) -> str | None:
     """The secret itself, for signing alone."""
     if agent.sealed_callback_secret is None:
         return None
-    return decrypt_field(bytes(agent.sealed_callback_secret), context=_context(agent)).decode()
+    sealed = bytes(agent.sealed_callback_secret)
+    return decrypt_field(sealed, context=callback_context(agent)).decode()
 
 
 def shown_secret(agent: Agent) -> str:
@@ -61,5 +62,6 @@ def callback_facts(agent: Agent) -> dict[str, Any]:
     return {"host": parse_target(url).host if url else None, "secret": shown_secret(agent)}
 
 
-def _context(agent: Agent) -> str:
+def callback_context(agent: Agent) -> str:
+    """Where the ciphertext of its secret belongs."""
     return f"identity.agent.callback_secret:{agent.tenant_id}:{agent.agent_id}"

@@ -11,6 +11,13 @@ register(
         remediation="Ask an administrator whether the agent, person or tenant is switched off.",
     ),
     ErrorSpec(
+        code="auth.access_ended",
+        kind=ErrorKind.AUTH,
+        http_status=401,
+        title="The time for which you were let in is over",
+        remediation="Ask a platform admin of the tenant whether it should be longer.",
+    ),
+    ErrorSpec(
         code="auth.tenant_needed",
         kind=ErrorKind.AUTH,
         http_status=401,

@@ -19,6 +19,16 @@ def encrypt_field(plain: bytes, *, context: str) -> bytes:
     return _cipher(tuple(settings.FIELD_KEYS)).encrypt(plain, context=context)
 
 
+def needs_rotation(sealed: bytes) -> bool:
+    """Whether a ciphertext was made under another key than the one that encrypts now."""
+    return _cipher(tuple(settings.FIELD_KEYS)).needs_rotation(sealed)
+
+
+def field_fingerprint(secret: bytes, *, context: str) -> str:
+    """A short keyed mark by which people tell secrets apart; it changes with the first key."""
+    return _cipher(tuple(settings.FIELD_KEYS)).fingerprint(secret, context=context)
+
+
 def decrypt_field(sealed: bytes, *, context: str) -> bytes:
     """Decrypt what encrypt_field made under the same context."""
     return _cipher(tuple(settings.FIELD_KEYS)).decrypt(sealed, context=context)

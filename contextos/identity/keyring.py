@@ -19,6 +19,7 @@ _MAKES_ITS_OWN_KEYS = frozenset({"development", "workstation"})
 PUBLISHED = (
     KeyPurpose.TOKENS,
     KeyPurpose.METADATA,
+    KeyPurpose.WORKLOAD,
     KeyPurpose.MANIFESTS,
     KeyPurpose.LOG,
     KeyPurpose.EXPORTS,
@@ -26,31 +27,36 @@ PUBLISHED = (
 
 
 @lru_cache(maxsize=4)
-def _store(directory: Path) -> FileKeyStore:
-    return FileKeyStore(directory)
+def _store(directory: Path, log_keys: Path | None = None) -> FileKeyStore:
+    return FileKeyStore(directory, private={KeyPurpose.LOG: log_keys} if log_keys else None)
 
 
 def key_store() -> FileKeyStore:
     """The keys of this installation."""
-    return _store(Path(settings.KEYS_DIR))
+    return _store(Path(settings.KEYS_DIR), settings.LOG_KEY_DIR)
+
+
+def signer_for(purpose: KeyPurpose) -> Signer:
+    """The active signer; only where a developer sits is a missing key made on the spot."""
+    store = key_store()
+    if settings.CONTEXTOS_ENV in _MAKES_ITS_OWN_KEYS:
+        return store.ensure(purpose)
+    return store.signer(purpose)
 
 
 def token_signer() -> Signer:
-    """The signer of tokens; only where a developer sits is a missing key made on the spot."""
-    store = key_store()
-    if settings.CONTEXTOS_ENV in _MAKES_ITS_OWN_KEYS:
-        return store.ensure(KeyPurpose.TOKENS)
-    return store.signer(KeyPurpose.TOKENS)
+    """The signer of tokens."""
+    return signer_for(KeyPurpose.TOKENS)
 
 
 @lru_cache(maxsize=4)
-def _token_keys(directory: Path) -> KeyCache:
-    return KeyCache(lambda: key_set(_store(directory).jwks(KeyPurpose.TOKENS)), _TIMES)
+def _token_keys(directory: str | Path) -> KeyCache:
+    return KeyCache(lambda: key_set(_store(Path(directory)).jwks(KeyPurpose.TOKENS)), _TIMES)
 
 
 def token_keys(kid: str | None) -> KeySet:
     """The keys that verify our tokens, the rotated-out ones included until their end."""
-    return _token_keys(Path(settings.KEYS_DIR)).keys_for(kid)
+    return _token_keys(settings.KEYS_DIR).keys_for(kid)
 
 
 def forget_cached_keys() -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from django.db.models import Case, CharField, F, OuterRef, Q, Subquery, Value, When
 
 from contextos.core.canonical import digest
-from contextos.core.errors import coded_error
+from contextos.core.clock import format_time
+from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.modes import ApprovalMode, lowest
 from contextos.core.tokens import VerifiedToken
 from contextos.fixed_query import FixedQuery
+from contextos.identity.access import last_term_ended
 from contextos.identity.models import Agent, IssuedToken, Membership
 from contextos.identity.models.tokens import TokenKind
 from contextos.identity.principals import Principal
@@ -58,9 +61,18 @@ def own_person(token: VerifiedToken, tenant_id: str) -> Principal:
     state = _token_state(token.token_id, TokenKind.USER, subject="user__user_id")
     rows = list(_memberships(token.subject, tenant_id).annotate(token_state=state))
     if not rows:
-        raise coded_error("auth.subject_inactive")
+        raise _not_current(token.subject, tenant_id)
     _require_issued(rows[0].token_state)
     return _person_principal(rows, token, lent=rows[0].token_state == _LENT)
+
+
+def _not_current(user_id: str, tenant_id: str) -> ContextOSError:
+    """Somebody whose time is over is told so; of all others only that they may not act here."""
+    ended = last_term_ended(user_id, tenant_id)
+    if ended is None:
+        return coded_error("auth.subject_inactive")
+    message = f"Your access ended on {ended:%Y-%m-%d at %H:%M} UTC."
+    return coded_error("auth.access_ended", message=message, data={"ended_at": format_time(ended)})
 
 
 def outside_agent(token: VerifiedToken, tenant_id: str) -> Principal | None:
@@ -136,7 +148,8 @@ def _person_principal(
     )
 
 
-def _from_token(token: VerifiedToken) -> dict[str, Any]:
+@lru_cache(maxsize=4096)
+def _from_token(token: VerifiedToken) -> Mapping[str, Any]:
     return {
         "scopes": _claimed_scopes(token),
         "token_id": token.token_id,

@@ -8,7 +8,6 @@ from contextos.net.addresses import (
     judge_address,
     literal_address,
 )
-from contextos.net.backend import AsyncGuardedBackend
 from contextos.net.client import OutboundClient, Timeouts, open_client
 from contextos.net.messages import Response
 from contextos.net.pools import close_pools
@@ -20,7 +19,6 @@ from contextos.net.tls import build_tls_context
 __all__ = [
     "Address",
     "AddressVerdict",
-    "AsyncGuardedBackend",
     "EgressPolicy",
     "EgressRule",
     "Envelope",

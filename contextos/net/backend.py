@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import anyio.to_thread
 import httpcore
 
 from contextos.core.errors import ContextOSError
@@ -90,8 +89,8 @@ class GuardedBackend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: SocketOptions = None,
     ) -> httpcore.NetworkStream:
-        budget = _Budget(clamped(timeout))
-        addresses = _admit(self._policy, self._resolver, host, port, budget)
+        budget = Budget(clamped(timeout))
+        addresses = admit(self._policy, self._resolver, host, port, budget)
         failed: Exception | None = None
         for position, address in enumerate(addresses):
             share = budget.left() / (len(addresses) - position)
@@ -104,58 +103,15 @@ class GuardedBackend(httpcore.NetworkBackend):
             else:
                 return GuardedStream(inner, (str(address), port), host)
         check_deadline()
-        raise _not_connected(host, port, failed)
+        raise not_connected(host, port, failed)
 
     def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: SocketOptions = None
     ) -> httpcore.NetworkStream:
-        raise _no_unix_sockets()
+        raise no_unix_sockets()
 
 
-class AsyncGuardedBackend(httpcore.AsyncNetworkBackend):
-    """The same judgement for asynchronous clients; they bring their own deadline.
-
-    It sees host, port and address but no scheme: callers check their URL with `EgressPolicy`.
-    """
-
-    def __init__(self, policy: EgressPolicy, resolver: Resolver) -> None:
-        self._policy = policy
-        self._resolver = resolver
-        self._dialler = httpcore.AnyIOBackend()
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: SocketOptions = None,
-    ) -> httpcore.AsyncNetworkStream:
-        budget = _Budget(timeout)
-        addresses = await anyio.to_thread.run_sync(
-            _admit, self._policy, self._resolver, host, port, budget
-        )
-        failed: Exception | None = None
-        for position, address in enumerate(addresses):
-            share = budget.left() / (len(addresses) - position)
-            try:
-                return await self._dialler.connect_tcp(
-                    str(address), port, share, local_address, socket_options
-                )
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-                failed = error
-        raise _not_connected(host, port, failed)
-
-    async def connect_unix_socket(
-        self, path: str, timeout: float | None = None, socket_options: SocketOptions = None
-    ) -> httpcore.AsyncNetworkStream:
-        raise _no_unix_sockets()
-
-    async def sleep(self, seconds: float) -> None:
-        await anyio.sleep(seconds)
-
-
-class _Budget:
+class Budget:
     """The connect timeout, shared by the lookup and by every address tried."""
 
     def __init__(self, timeout: float | None) -> None:
@@ -166,9 +122,10 @@ class _Budget:
         return max(self._ends - time.monotonic(), 0.001)
 
 
-def _admit(
-    policy: EgressPolicy, resolver: Resolver, host: str, port: int, budget: _Budget
+def admit(
+    policy: EgressPolicy, resolver: Resolver, host: str, port: int, budget: Budget
 ) -> tuple[Address, ...]:
+    """The host's addresses, each judged; what may be dialled for it and nothing else."""
     policy.admit_host(host, port)
     return admitted_addresses(policy, resolver, host=host, port=port, timeout=budget.left())
 
@@ -201,8 +158,8 @@ def tls_failure(host: str, error: BaseException) -> ContextOSError:
     return failure("egress.tls", message, host=host)
 
 
-def _not_connected(host: str, port: int, failed: Exception | None) -> ContextOSError:
-    if isinstance(failed, httpcore.ConnectTimeout):
+def not_connected(host: str, port: int, failed: Exception | None) -> ContextOSError:
+    if failed is not None and type(failed).__name__ == "ConnectTimeout":  # of either httpcore
         message = f"{host} port {port} did not accept a connection in time."
         return failure("egress.deadline", message, host=host, phase="connect")
     reason = getattr(failed.__cause__ if failed else None, "strerror", None) or "no connection"
@@ -210,5 +167,5 @@ def _not_connected(host: str, port: int, failed: Exception | None) -> ContextOSE
     return failure("egress.connect_failed", message, host=host, port=port)
 
 
-def _no_unix_sockets() -> ContextOSError:
+def no_unix_sockets() -> ContextOSError:
     return failure("egress.url_invalid", "Unix sockets are not reached through the network door.")

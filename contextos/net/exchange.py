@@ -23,6 +23,7 @@ class Exchange:
     host: str = ""
     over_tls: bool = False
     request_sent: bool = False
+    peer_ip: str = ""
 
     def goes_to(self, target: Target) -> None:
         """The next request of this exchange; a redirect moves on, the clock and memory stay."""
@@ -77,7 +78,8 @@ def check_deadline() -> None:
         raise exchange.deadline_passed()
 
 
-def mark_sent(*, over_tls: bool) -> None:
+def mark_sent(*, over_tls: bool, peer_ip: str = "") -> None:
     exchange = _current.get()
     if exchange is not None:
         exchange.mark_sent(over_tls=over_tls)
+        exchange.peer_ip = peer_ip

@@ -27,6 +27,13 @@ NET_CODES = (
         remediation="Set CONTEXTOS_EGRESS_PROXY to http://host:port or leave it empty.",
     ),
     ErrorSpec(
+        code="egress.proxy_only",
+        kind=ErrorKind.EGRESS,
+        http_status=422,
+        title="Everything leaves through the egress proxy, and this does not pass it",
+        remediation="Send it as a webhook over https, or run without CONTEXTOS_EGRESS_PROXY.",
+    ),
+    ErrorSpec(
         code="delivery.refused",
         kind=ErrorKind.UPSTREAM,
         http_status=502,

@@ -37,28 +37,50 @@ class Message:
     secret: str | None = field(default=None, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class RawMessage:
+    """The same with content that is not one JSON document, and what the receiver wants to see."""
+
+    url: str = field(repr=False)
+    content: bytes = field(repr=False)
+    content_type: str
+    message_id: str
+    secret: str | None = field(default=None, repr=False)
+    authorization: str | None = field(default=None, repr=False)
+    deadline: float = _DEADLINE
+
+
 def send_message(message: Message, *, environment: str, proxy: str | None, now: datetime) -> None:
     """Send it; anything but a 2xx answer within five seconds is a coded error."""
-    target = parse_target(message.url)
     content = build_request(
         "POST", message.url, headers=None, content=None, json=message.body
     ).content
+    raw = RawMessage(
+        message.url, content or b"", "application/json", message.message_id, message.secret
+    )
+    send_raw(raw, environment=environment, proxy=proxy, now=now)
+
+
+def send_raw(message: RawMessage, *, environment: str, proxy: str | None, now: datetime) -> None:
+    """Send it; anything but a 2xx answer in time is a coded error."""
+    target = parse_target(message.url)
     client = open_client(
         rule_for(target, environment),
         timeouts=_TIMEOUTS,
         max_bytes=_MOST_ANSWER,
-        deadline=_DEADLINE,
+        deadline=message.deadline,
         proxy=proxy,
     )
-    headers = {"Content-Type": "application/json", "User-Agent": "ContextOS"}
-    headers |= signature(message, content or b"", now) if message.secret else {}
-    answer = client.request("POST", message.url, headers=headers, content=content)
+    headers = {"Content-Type": message.content_type, "User-Agent": "ContextOS"}
+    headers |= signature(message, message.content, now) if message.secret else {}
+    headers |= {"Authorization": message.authorization} if message.authorization else {}
+    answer = client.request("POST", message.url, headers=headers, content=message.content)
     if not 200 <= answer.status <= 299:
         said = f"{target.host} answered {answer.status}."
         raise coded_error("delivery.refused", message=said, data={"status": answer.status})
 
 
-def signature(message: Message, content: bytes, now: datetime) -> dict[str, str]:
+def signature(message: Message | RawMessage, content: bytes, now: datetime) -> dict[str, str]:
     """The three headers a receiver checks before it believes anything."""
     seconds = str(int(now.timestamp()))
     signed = b".".join([message.message_id.encode(), seconds.encode(), content])

@@ -41,14 +41,14 @@ class KeysetPagination(BasePagination):
         if not isinstance(queryset, QuerySet):
             raise TypeError("keyset pages are cut by the database: pass a queryset")
         ordering = tuple(getattr(view, "keyset_ordering", None) or self.default_ordering)
-        limit = self._limit(request)
+        limit = self.limit_of(request)
         cursor = request.query_params.get(self.cursor_param)
         page = queryset.order_by(*_columns(queryset.model, ordering))
         if cursor:
-            page = page.filter(_after(queryset.model, ordering, _read_cursor(cursor, ordering)))
+            page = page.filter(_after(queryset.model, ordering, read_cursor(cursor, ordering)))
         rows = list(page[: limit + 1])
         more = len(rows) > limit
-        self._next = _write_cursor(rows[limit - 1], ordering) if more else None
+        self._next = write_cursor(rows[limit - 1], ordering) if more else None
         return rows[:limit]
 
     def get_paginated_response(self, data: Any) -> Response:
@@ -78,7 +78,8 @@ class KeysetPagination(BasePagination):
             _query_parameter(self.cursor_param, {"type": "string"}, "`next` of the previous page."),
         ]
 
-    def _limit(self, request: Request) -> int:
+    def limit_of(self, request: Request) -> int:
+        """How many rows were asked for, within bounds."""
         raw = request.query_params.get(self.limit_param)
         if raw is None:
             return int(api_settings.PAGE_SIZE or self.max_limit)
@@ -105,12 +106,14 @@ def _columns(model: type[Model], ordering: tuple[str, ...]) -> list[str]:
     return [name[: -len(name.lstrip("-"))] + _field(model, name).attname for name in ordering]
 
 
-def _write_cursor(row: Model, ordering: tuple[str, ...]) -> str:
+def write_cursor(row: Model, ordering: tuple[str, ...]) -> str:
+    """The signed place of a row in its order; lists that find their page otherwise use it too."""
     values = [_field(type(row), name).value_to_string(row) for name in ordering]
     return _signer(ordering).sign_object(values)
 
 
-def _read_cursor(cursor: str, ordering: tuple[str, ...]) -> list[str]:
+def read_cursor(cursor: str, ordering: tuple[str, ...]) -> list[str]:
+    """The place that a cursor of ours names, or a coded refusal."""
     if len(cursor) > _CURSOR_LIMIT:
         raise _refused()
     try:

@@ -68,13 +68,13 @@ MIDDLEWARE = [
     "contextos.middleware.ProbeMiddleware",
     "contextos.middleware.BodyLimitMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "contextos.page_middleware.PageSessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "contextos.page_middleware.PageAuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
-    "contextos.identity.middleware.ActingTenantMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
+    "contextos.page_middleware.PageTenantMiddleware",
+    "contextos.page_middleware.PageMessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
@@ -103,7 +103,9 @@ TEMPLATES = [
 SQLITE_OPTIONS: dict[str, Any] = {
     "transaction_mode": "IMMEDIATE",
     "timeout": 20,
-    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;",
+    # secure_delete: what was erased is overwritten, not only unlinked from its page.
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; "
+    "PRAGMA secure_delete=ON;",
 }
 
 
@@ -113,7 +115,11 @@ def _database() -> dict[str, Any]:
     if config["ENGINE"].endswith("sqlite3"):
         config["OPTIONS"] = SQLITE_OPTIONS
     else:
+        config["ENGINE"] = "contextos.postgresql"
         config["CONN_HEALTH_CHECKS"] = True
+        # The few statements of a governed call are planned once a connection. A pooler that hands
+        # connections out per transaction must know prepared statements (PgBouncer 1.21 does).
+        config.setdefault("OPTIONS", {}).setdefault("prepare_threshold", 1)
     return config
 
 
@@ -178,6 +184,32 @@ CONTEXTOS_APPROVAL_WAKER = "gateway.resume.approval_decided"
 # (tenant_id, count) -> registry.recorded_inputs.RecordedInput, newest first; empty = none are kept.
 CONTEXTOS_POLICY_INPUTS_PROVIDER = "gateway.policy_history.recorded_policy_inputs"
 
+# --- the log ---------------------------------------------------------------------------------
+# Names this installation in every checkpoint; a log keeps the name it began with.
+LOG_ORIGIN = ENV.optional("CONTEXTOS_LOG_ORIGIN") or PUBLIC_URL.partition("://")[2]
+# The private half of the log's key may lie where the sealer alone can see it.
+LOG_KEY_DIR = ENV.path("CONTEXTOS_LOG_KEY_DIR") if ENV.optional("CONTEXTOS_LOG_KEY_DIR") else None
+# Where checkpoints are kept outside the database: always as files, and wherever else is named.
+CHECKPOINTS_DIR = (
+    ENV.path("CONTEXTOS_CHECKPOINTS_DIR")
+    if ENV.optional("CONTEXTOS_CHECKPOINTS_DIR")
+    else DATA_DIR / "checkpoints"
+)
+CHECKPOINT_WEBHOOK = ENV.optional("CONTEXTOS_CHECKPOINT_WEBHOOK")
+CHECKPOINT_WEBHOOK_SECRET = ENV.optional("CONTEXTOS_CHECKPOINT_WEBHOOK_SECRET")
+CHECKPOINT_PUT_URL = ENV.optional("CONTEXTOS_CHECKPOINT_PUT_URL")
+CHECKPOINT_PUT_TOKEN = ENV.optional("CONTEXTOS_CHECKPOINT_PUT_TOKEN")
+# Records that wait longer than this for the sealer are an alert.
+SEALING_LAG_ALERT_SECONDS = ENV.number("CONTEXTOS_SEALING_LAG_SECONDS")
+
+# --- exports ---------------------------------------------------------------------------------
+EXPORTS_DIR = (
+    ENV.path("CONTEXTOS_EXPORTS_DIR")
+    if ENV.optional("CONTEXTOS_EXPORTS_DIR")
+    else DATA_DIR / "exports"
+)
+EXPORT_DAYS = ENV.number("CONTEXTOS_EXPORT_DAYS")
+
 # --- registry --------------------------------------------------------------------------------
 # A version that only narrows what the published one may do needs no reviewer where this is on.
 REGISTRY_FAST_PATH_FOR_NARROWING = False
@@ -193,6 +225,16 @@ ASGI_CALL_WAITERS = ENV.number("CONTEXTOS_ASGI_CALL_WAITERS")
 EMBEDDED_WORKERS = ENV.number("CONTEXTOS_EMBEDDED_WORKERS")
 # The same call failing this often in a row is refused until the first failure is this old.
 LOOP_GUARD = {"failures": 3, "window_seconds": 300}
+# When an adapter's breaker opens, for how long, and how many of its quick calls run at once in one
+# process; a person may set other terms for one adapter in the admin.
+ADAPTER_TERMS = {
+    "failures": 5,
+    "failure_percent": 50,
+    "window_seconds": 30,
+    "open_seconds": 15,
+    "probes": 1,
+    "at_once": ENV.number("CONTEXTOS_ADAPTER_AT_ONCE"),
+}
 # What a run may use up unless it asks for less.
 RUN_BUDGET = {
     "max_calls": 200,
@@ -264,11 +306,16 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TIMEZONE = "UTC"
 # The sweep has a queue of its own: a thousand waiting calls must not keep it from the lost ones.
-CELERY_TASK_QUEUES = (Queue("celery"), Queue("sweep"), Queue("notices"))
+CELERY_TASK_QUEUES = (Queue("celery"), Queue("sweep"), Queue("notices"), Queue("exports"))
 CELERY_TASK_ROUTES = {
     "gateway.tasks.sweep": {"queue": "sweep"},
     "approvals.tasks.send_notices": {"queue": "notices"},
+    "approvals.tasks.forget_notices": {"queue": "notices"},
+    "gateway.tasks.send_alerts": {"queue": "notices"},
     "gateway.tasks.send_callbacks": {"queue": "notices"},
+    "audit.tasks.send_checkpoints": {"queue": "notices"},
+    "audit.tasks.run_exports": {"queue": "exports"},
+    "audit.tasks.run_reports": {"queue": "notices"},
 }
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 5}
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
@@ -277,9 +324,22 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": timedelta(seconds=1),
         "options": {"expires": 5},
     },
+    "count-figures": {
+        "task": "gateway.tasks.count_figures",
+        "schedule": timedelta(seconds=5),
+        "options": {"expires": 15},
+    },
+    "forget-fine-figures": {
+        "task": "gateway.tasks.forget_fine_figures",
+        "schedule": crontab(minute="53"),
+    },
     "forget-expired-keys": {
         "task": "gateway.tasks.forget_keys",
         "schedule": crontab(minute="41"),
+    },
+    "forget-old-notices": {
+        "task": "approvals.tasks.forget_notices",
+        "schedule": crontab(minute="17"),
     },
     "send-notices": {
         "task": "approvals.tasks.send_notices",
@@ -288,6 +348,52 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     },
     "send-callbacks": {
         "task": "gateway.tasks.send_callbacks",
+        "schedule": timedelta(seconds=2),
+        "options": {"expires": 10},
+    },
+    "replay-periods": {
+        "task": "gateway.tasks.replay_periods",
+        "schedule": timedelta(seconds=2),
+        "options": {"expires": 10},
+    },
+    "send-alerts": {
+        "task": "gateway.tasks.send_alerts",
+        "schedule": timedelta(seconds=3),
+        "options": {"expires": 10},
+    },
+    "send-checkpoints": {
+        "task": "audit.tasks.send_checkpoints",
+        "schedule": timedelta(seconds=5),
+        "options": {"expires": 20},
+    },
+    "prepare-partitions": {
+        "task": "audit.tasks.prepare_partitions",
+        "schedule": crontab(minute="23", hour="*/6"),
+    },
+    "run-exports": {
+        "task": "audit.tasks.run_exports",
+        "schedule": timedelta(seconds=1),
+        "options": {"expires": 5},
+    },
+    "run-reports": {
+        "task": "audit.tasks.run_reports",
+        "schedule": timedelta(seconds=10),
+        "options": {"expires": 30},
+    },
+    "remove-expired-exports": {
+        "task": "audit.tasks.remove_exports",
+        "schedule": crontab(minute="*/10"),
+    },
+    "apply-retention": {
+        "task": "audit.tasks.apply_retention",
+        "schedule": crontab(minute="37", hour="2"),
+    },
+    "finish-erasures": {
+        "task": "audit.tasks.finish_erasures",
+        "schedule": crontab(minute="7"),
+    },
+    "send-streams": {
+        "task": "gateway.tasks.send_streams",
         "schedule": timedelta(seconds=2),
         "options": {"expires": 10},
     },

@@ -26,3 +26,9 @@ WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = True
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["TEST"] = {"NAME": str(_SCRATCH / "test.sqlite3")}
+    # A test's database is thrown away: nobody has to wait for the disk.
+    _pragmas = DATABASES["default"]["OPTIONS"]["init_command"]
+    DATABASES["default"]["OPTIONS"] = {
+        **DATABASES["default"]["OPTIONS"],
+        "init_command": _pragmas.replace("synchronous=FULL", "synchronous=OFF"),
+    }

@@ -5,11 +5,13 @@ from __future__ import annotations
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
+from audit.admin.window import is_only_auditor, window_for
+from audit.clearance import CLASS_OF_VALUES
 from contextos.adminkit.links import may
 from contextos.adminkit.tenancy import acting_tenant
 from contextos.identity.access import roles_of
 from gateway.models import ToolCall
-from gateway.roles import SETTLERS, VALUE_READERS
+from gateway.roles import MODE_CORRECTORS, SETTLERS, VALUE_READERS
 
 
 def tenant_of(request: HttpRequest) -> str:
@@ -21,13 +23,25 @@ def tenant_of(request: HttpRequest) -> str:
 
 
 def may_read_values(request: HttpRequest) -> bool:
-    """Whether arguments and outputs are shown."""
+    """Whether arguments and outputs are shown; to auditors as far as they are cleared."""
+    if is_only_auditor(request):
+        return window_for(request).reads(CLASS_OF_VALUES)
     return _holds(request, VALUE_READERS)
 
 
 def may_settle(request: HttpRequest) -> bool:
     """Whether the person cancels calls and records what became of them."""
     return _holds(request, SETTLERS)
+
+
+def may_correct_modes(request: HttpRequest) -> bool:
+    """Whether the person says that a call's declared mode is wrong."""
+    return _holds(request, MODE_CORRECTORS)
+
+
+def runs_the_tenant(request: HttpRequest) -> bool:
+    """Whether the person is a platform admin here."""
+    return _holds(request, frozenset({"platform_admin"}))
 
 
 def _holds(request: HttpRequest, roles: frozenset[str]) -> bool:

@@ -9,21 +9,25 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.http import HttpRequest
 from django.urls import reverse
 
+from audit.admin.matching import may_see_salts
 from audit.decisions import rows_of
-from audit.models import Payload
+from audit.models import Erasure, Payload
 from audit.payloads import open_payload
 from contextos.adminkit.display import mode_badge
+from contextos.adminkit.links import admin_url, may
 from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
 from contextos.core.text import reveal_invisible
 from contextos.review.timeline import timeline_of
-from gateway.admin.access import may_read_values, may_settle
+from gateway.admin.access import may_correct_modes, may_read_values, may_settle
 from gateway.admin.call_timeline import AttemptSeen, moments_of
 from gateway.admin.labels import age, money, state_badge, waiting_words, write_badge
 from gateway.admin.links import bundle_link, link_to, pack_link, refusal_url, run_url, version_link
 from gateway.admin.people import person_name
+from gateway.admin.replaying import may_replay
 from gateway.admin.values import ShownValue, pretty, shown_value, stored_value
 from gateway.explaining import Ref
+from gateway.mode_corrections import CALLED
 from gateway.models import Evidence, ToolCall
 from gateway.states import CALLS, CallState
 from registry.resolution import ResolvedCapability, capability_of_version
@@ -94,6 +98,21 @@ def _buttons(request: HttpRequest, call: ToolCall, rows: list[dict[str, Any]]) -
         else reverse(f"{stem}_cancel", args=[call.pk]),
         "reconcile_url": reverse("admin:gateway_reconcile_call", args=[call.pk]) if unknown else "",
         "why_url": refusal_url(call.decision_id) if refused else "",
+        "may_replay": may_replay(request, call.tenant_id),
+        "mode_url": reverse(f"{stem}_mode", args=[call.pk])
+        if call.state in CALLED and may_correct_modes(request)
+        else "",
+        **_store_links(request, call),
+    }
+
+
+def _store_links(request: HttpRequest, call: ToolCall) -> dict[str, str]:
+    """Erasing the call's values, and showing that a value is one of them."""
+    erase = f"{admin_url(Erasure, 'add')}?decision={call.decision_id}"
+    match = reverse("admin:audit_match", args=[call.decision_id])
+    return {
+        "erase_url": erase if may(request, "add", Erasure) else "",
+        "match_url": match if may_see_salts(request, call.tenant_id) else "",
     }
 
 

@@ -54,12 +54,13 @@ def moments_of(
     call: ToolCall, rows: Iterable[Mapping[str, Any]], attempts: Iterable[AttemptSeen] = ()
 ) -> list[Moment]:
     """Oldest first; the last is where the call stands now, unless it has ended."""
-    found = [*(_of_row(row) for row in rows), *(_of_attempt(seen) for seen in attempts)]
+    found = [*(moment_of_row(row) for row in rows), *(_of_attempt(seen) for seen in attempts)]
     found.sort(key=lambda moment: moment.at)
     return found if CALLS.is_terminal(call.state) else [*found, _now(call)]
 
 
-def _of_row(row: Mapping[str, Any]) -> Moment:
+def moment_of_row(row: Mapping[str, Any]) -> Moment:
+    """What one row of the decision says."""
     status = str(row.get("status"))
     words = [_approved(row) if status == "APPROVED" else _sentence(row, status)]
     error = row.get("error")
@@ -102,7 +103,8 @@ def _score(scorecard: Any) -> list[str]:
     if not isinstance(scorecard, Mapping) or scorecard.get("verdict") in (None, "accept"):
         return []
     listed = [str(item.get("message", "")) for item in scorecard.get("findings") or ()]
-    return [f"Critic: {scorecard['verdict']}.", *(single_line(text) for text in listed)]
+    verdict = single_line(str(scorecard["verdict"]))
+    return [f"Critic: {verdict}.", *(single_line(text) for text in listed)]
 
 
 def _of_attempt(seen: AttemptSeen) -> Moment:

@@ -14,6 +14,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from audit.admin.window import within_window
 from contextos.adminkit.actions import display
 from contextos.adminkit.base import ReadOnlyAdmin, TenantScopedAdmin
 from contextos.adminkit.display import mode_badge, when
@@ -41,6 +42,7 @@ from gateway.admin.labels import (
     waiting_words,
     write_badge,
 )
+from gateway.admin.mode_correcting import correct_mode_page
 from gateway.admin.people import with_person
 from gateway.models import Run, ToolCall
 
@@ -82,11 +84,13 @@ class ToolCallAdmin(ReadOnlyAdmin, TenantScopedAdmin):
     nav_icon = "swap_horiz"
     nav_order = 20
     nav_more = [
+        MenuLine("Dashboard", "monitoring", "admin:gateway_dashboard", 5),
         MenuLine("Refusals", "gpp_bad", "admin:gateway_refusals", 30),
         MenuLine(
             "Reconcile", "rule", "admin:gateway_reconcile", 40, "gateway.panels.unknown_count"
         ),
         MenuLine("Dead letters", "unsubscribe", "admin:gateway_dead_letters", 50),
+        MenuLine("Replays", "replay", "admin:gateway_replays", 60),
     ]
     empty_title = "No calls yet"
     empty_text = (
@@ -98,7 +102,7 @@ class ToolCallAdmin(ReadOnlyAdmin, TenantScopedAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Without the envelopes; people by name."""
         rows: QuerySet[Any] = super().get_queryset(request).defer(*_NOT_LISTED)
-        return with_person(rows)
+        return with_person(within_window(request, rows))
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -152,12 +156,15 @@ class ToolCallAdmin(ReadOnlyAdmin, TenantScopedAdmin):
 
     # --- one call -----------------------------------------------------------------------------
     def get_urls(self) -> list[URLPattern]:
-        """The page that cancels."""
+        """The pages that cancel and that correct the mode."""
         guarded = self.admin_site.admin_view
         cancel = path(
             "<path:object_id>/cancel/", guarded(self.cancel_view), name="gateway_toolcall_cancel"
         )
-        return [cancel, *super().get_urls()]
+        correct = path(
+            "<path:object_id>/mode/", guarded(self.mode_view), name="gateway_toolcall_mode"
+        )
+        return [cancel, correct, *super().get_urls()]
 
     def change_view(
         self,
@@ -179,6 +186,10 @@ class ToolCallAdmin(ReadOnlyAdmin, TenantScopedAdmin):
     def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask why, then cancel."""
         return cancel_page(request, self._call_or_404(request, object_id))
+
+    def mode_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Ask what it really did, then record it."""
+        return correct_mode_page(request, self._call_or_404(request, object_id))
 
     def _call_or_404(self, request: HttpRequest, object_id: str) -> ToolCall:
         call = self.get_object(request, object_id)

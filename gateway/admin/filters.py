@@ -25,6 +25,7 @@ __all__ = [
     "CapabilityFilter",
     "CreatedFilter",
     "EnvironmentFilter",
+    "InUseFilter",
     "ModeFilter",
     "StateFilter",
 ]
@@ -162,3 +163,25 @@ class BudgetFilter(admin.SimpleListFilter):
         if self.value() == "open":
             return queryset.filter(expires_at__gt=now)
         return queryset.filter(expires_at__lte=now) if self.value() == "over" else queryset
+
+
+class InUseFilter(admin.SimpleListFilter):
+    """Revoked ones are history: shown when asked for."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The other two; in use is where one begins."""
+        return [("revoked", "Revoked"), ("all", "All")]
+
+    def choices(self, changelist: Any) -> Any:
+        """Names the beginning for what it is."""
+        for number, choice in enumerate(super().choices(changelist)):
+            yield {**choice, "display": "In use"} if number == 0 else choice
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """In use unless told otherwise."""
+        if self.value() == "all":
+            return queryset
+        return queryset.filter(revoked_at__isnull=self.value() != "revoked")

@@ -90,6 +90,8 @@ def waiting_words(call: ToolCall) -> str:
         return f"next poll {_when(call.due_at)}" if call.due_at else _leased(call.lease_until)
     if call.state == CallState.INPUT_REQUIRED:
         return f"for an answer, given up {_when(call.ends_at)}" if call.ends_at else "for an answer"
+    if call.state == CallState.PAUSED and call.ends_at:
+        return f"for the person's consent, given up {_when(call.ends_at)}"
     if call.state == CallState.PAUSED:
         return f"for approval, asked {_when(call.created_at)}"
     return "for an operator" if call.state == CallState.UNKNOWN_OUTCOME else ""

@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
+from audit.admin.window import require_within, within_window
 from audit.decisions import rows_of
 from audit.models import DecisionBody, DecisionRow
 from audit.payloads import find_payload
@@ -25,6 +26,7 @@ from gateway.admin.keyset import PER_PAGE, next_address
 from gateway.admin.labels import on_behalf, status_badge
 from gateway.admin.links import call_url, link_to, refusal_url
 from gateway.admin.people import person_name, with_person
+from gateway.admin.replaying import may_replay
 from gateway.admin.surroundings import today_for
 from gateway.admin.values import ShownValue, pretty, shown_value
 from gateway.explaining import Explanation, Ref, Refused, Step, explain, explained_codes
@@ -64,7 +66,7 @@ def refusals_view(request: HttpRequest) -> HttpResponse:
         if found:
             return HttpResponseRedirect(refusal_url(found))
     wanted = _Wanted.of(request)
-    shown, cursor = _newest(tenant_id, wanted)
+    shown, cursor = _newest(request, tenant_id, wanted)
     context = frame(
         request,
         "Refusals",
@@ -91,9 +93,11 @@ def _codes() -> list[tuple[str, str]]:
     return [(code, known[code]) for code in sorted(explained_codes()) if code in known]
 
 
-def _newest(tenant_id: str, wanted: _Wanted) -> tuple[list[dict[str, Any]], str]:
+def _newest(
+    request: HttpRequest, tenant_id: str, wanted: _Wanted
+) -> tuple[list[dict[str, Any]], str]:
     """A page of rows, and the cursor of the next."""
-    found = list(_heads(tenant_id, wanted)[: PER_PAGE + 1])
+    found = list(within_window(request, _heads(tenant_id, wanted))[: PER_PAGE + 1])
     cursor = found[PER_PAGE - 1].pk if len(found) > PER_PAGE else ""
     return [_row(head, text) for head, text in _with_texts(found[:PER_PAGE])], cursor
 
@@ -156,6 +160,7 @@ def refusal_view(request: HttpRequest, decision_id: str) -> HttpResponse:
     told = [row for row in rows if row.get("status") in EXPLAINED and row.get("error")]
     if not told:
         raise Http404
+    require_within(request, *(parse_time(str(row["created_at"])) for row in rows))
     record = told[-1]
     refused = Refused.from_record(record)
     found = explain(refused, today_for(tenant_id, refused))
@@ -176,6 +181,7 @@ def refusal_view(request: HttpRequest, decision_id: str) -> HttpResponse:
         "who": on_behalf(refused.agent_id, person_name(refused.user_id)),
         "args": _args(request, tenant_id, decision_id, refused),
         "sees_values": may_read_values(request),
+        "may_replay": may_replay(request, tenant_id),
         "call_url": _call_of(tenant_id, decision_id),
         "text": pretty(record),
     }

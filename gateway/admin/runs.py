@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from audit.admin.window import within_window
 from contextos.adminkit.actions import display
 from contextos.adminkit.base import ReadOnlyAdmin, TenantScopedAdmin
 from contextos.adminkit.display import badge, mode_badge, when
@@ -54,7 +55,7 @@ class RunAdmin(ReadOnlyAdmin, TenantScopedAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Without the documents; people by name."""
         rows: QuerySet[Any] = super().get_queryset(request).defer("document", "pins")
-        return with_person(rows)
+        return with_person(within_window(request, rows))
 
     @display(description="Run")
     def what(self, run: Run) -> SafeString:

@@ -7,6 +7,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contextos.core.modes import ApprovalMode, lowest
 from contextos.restkit.views import APIView
 from contextos.trace_context import begin_trace, current_trace
 from gateway.api.bodies import checked_body
@@ -45,5 +46,8 @@ class ToolManifestView(APIView):
     @extend_schema(operation_id="runs_tool_manifest", responses={200: OpenApiTypes.OBJECT})
     def get(self, request: Request, run_id: str) -> Response:
         """What the run may call now; everything else does not exist for it."""
-        run = find_run(caller=caller_of(request), run_id=run_id)
-        return Response(compiled_run(run).tool_manifest(run.run_id))
+        caller = caller_of(request)
+        run = find_run(caller=caller, run_id=run_id)
+        reach = lowest([ApprovalMode(run.safety_mode), caller.max_mode])
+        manifest = compiled_run(run).tool_manifest(run.run_id, reach=reach, may_use=caller.may_use)
+        return Response(manifest)

@@ -13,7 +13,7 @@ from contextos.core.envelopes import ResultStatus, ToolResultEnvelope
 from contextos.core.errors import http_status, tool_error
 from contextos.restkit.problems import as_coded_error, problem_headers
 from contextos.restkit.views import APIView
-from contextos.trace_context import begin_trace, current_trace
+from contextos.trace_context import baggage_text, begin_trace, current_trace
 from gateway.answering import give_input
 from gateway.answers import REJECTING, stored
 from gateway.api.bodies import checked_body
@@ -35,6 +35,15 @@ _PREFER = OpenApiParameter(
 
 class EnvelopeView(APIView):
     """Answers with a result envelope also when the request itself is at fault."""
+
+    def finalize_response(
+        self, request: Request, response: Response, *args: Any, **kwargs: Any
+    ) -> Response:
+        """Say whose answer this is in the trace's own words, as tools are told too (C8)."""
+        told = baggage_of(response.data)
+        if told:
+            response["baggage"] = told
+        return super().finalize_response(request, response, *args, **kwargs)
 
     def handle_exception(self, exc: Exception) -> Response:
         """Bad identity, bad JSON, a bad body: in the shape that callers read anyway."""
@@ -136,6 +145,15 @@ class InputView(EnvelopeView):
             actor=caller.agent.as_actor(),
         )
         return _standing(answered)
+
+
+def baggage_of(body: Any) -> str:
+    """The run and the decision that an answer is about, as W3C baggage; empty without either."""
+    envelope = body.get("result", body) if isinstance(body, dict) else None
+    if not isinstance(envelope, dict):
+        return ""
+    known = {name: envelope.get(name) for name in ("run_id", "decision_id")}
+    return baggage_text({name: str(value) for name, value in known.items() if value})
 
 
 def _patience(request: Request) -> float:

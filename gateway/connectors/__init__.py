@@ -15,4 +15,21 @@ def connector_for(protocol: str) -> Connector:
         from gateway.connectors.function.connector import FunctionConnector
 
         return FunctionConnector()
+    if protocol == "mcp":
+        from gateway.connectors.mcp.connector import McpConnector
+
+        return McpConnector()
     raise coded_error("connector.unavailable", data={"protocol": protocol})
+
+
+def preload() -> None:
+    """Import what the first call would: the MCP client alone takes a second of its deadline."""
+    for protocol in ("function", "mcp"):
+        connector_for(protocol)
+
+
+def close() -> None:
+    """Say goodbye to the servers we have sessions with, where a process knows that it ends."""
+    from gateway.connectors.mcp.portal import close_sessions
+
+    close_sessions()

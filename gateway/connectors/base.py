@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
+
+# A member of a fault's data: host and address for the record, taken out before a caller sees it.
+EGRESS = "egress"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credential:
+    """What an attempt shows to the far side. Only `headers` and the certificate are secret; the
+    rest may be recorded, and `ref` with `scopes_granted` names a session that may be shared."""
+
+    ref: str
+    scopes_requested: tuple[str, ...] = ()
+    scopes_granted: tuple[str, ...] = ()
+    audience: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    client_certificate: tuple[str, str] | None = field(default=None, repr=False)  # chain, key (PEM)
+    authority: str | None = field(default=None, repr=False)  # PEM; believe this authority alone
+
+    def as_record(self) -> dict[str, Any]:
+        """The `credentials` member of a decision record: names, never values."""
+        return {
+            "ref": self.ref,
+            "scopes_requested": list(self.scopes_requested),
+            "scopes_granted": list(self.scopes_granted),
+            "audience": self.audience,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +49,13 @@ class Invocation:
     attempt: int
     idempotency_key: str | None = None
     traceparent: str = ""
+    tracestate: str = ""  # of a caller that is in the same trace
     baggage: Mapping[str, str] = field(default_factory=dict)
     transport: Mapping[str, Any] = field(default_factory=dict)
+    protocol_version: str = ""  # the pin of the manifest
+    credential: Credential | None = None
+    metadata_token: str = field(default="", repr=False)  # our word on tenant, subject and decision
+    expects_output: bool = False  # the manifest pins an output schema
     should_stop: Callable[[], bool] | None = None  # asked now and then while waiting
 
 
@@ -49,6 +80,7 @@ class Reply:
     input_request: Mapping[str, Any] | None = None
     upstream_status: str | None = None
     cost_cents: int | None = None
+    mutations: Sequence[Mapping[str, Any]] = ()  # what the tool says it changed; as it came
     server: Mapping[str, Any] | None = None
     egress: Mapping[str, Any] | None = None
 

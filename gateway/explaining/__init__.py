@@ -4,10 +4,12 @@ from gateway.explaining import (
     approving,
     arguments,
     door,
+    letting_in,
     limits,
     outcomes,
     policies,
     resolving,
+    servers,
     working,
 )
 from gateway.explaining.table import explain, explained_codes
@@ -36,9 +38,11 @@ __all__ = [
     "door",
     "explain",
     "explained_codes",
+    "letting_in",
     "limits",
     "outcomes",
     "policies",
     "resolving",
+    "servers",
     "working",
 ]

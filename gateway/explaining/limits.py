@@ -100,6 +100,25 @@ def explain_breaker(refused: Refused, today: Today) -> Explanation:
     )
 
 
+@explains("adapter.busy")
+def explain_busy(refused: Refused, today: Today) -> Explanation:
+    """As many quick calls of the adapter run as may, so that it can't take every thread."""
+    return Explanation(
+        step=Step.LIMITS,
+        headline="The adapter has as many calls under way as it may.",
+        because=[
+            *said(refused),
+            "Nothing was started. Nobody waits for a place, so that no other adapter is held up.",
+        ],
+        ways=[
+            Way("Try again in a moment, with fewer calls at the same time."),
+            Way("Find out why the adapter is slow.", OWNER),
+            Way("Give the adapter more places on its health page.", OPERATOR),
+        ],
+        involved=[refused.capability],
+    )
+
+
 @explains("record.unavailable", "internal.error")
 def explain_house(refused: Refused, today: Today) -> Explanation:
     """The house itself could not do its part; nothing was started."""

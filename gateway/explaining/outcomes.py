@@ -19,7 +19,7 @@ def explain_egress(refused: Refused, today: Today) -> Explanation:
         headline=f"{spec.title}.",
         because=said(refused),
         ways=[
-            Way(spec.remediation, OWNER, _version(refused)),
+            Way(spec.remediation, OWNER, version_of(refused)),
             *([Way("Call again later with the same key.", DEVELOPER)] if spec.retryable else []),
         ],
         involved=[refused.capability],
@@ -46,7 +46,7 @@ def explain_function(refused: Refused, today: Today) -> Explanation:
         headline=f"{spec.title}.",
         because=said(refused),
         ways=[
-            Way(spec.remediation, OWNER, _version(refused)),
+            Way(spec.remediation, OWNER, version_of(refused)),
             *([Way("Call again later with the same key.", DEVELOPER)] if spec.retryable else []),
             Way("Look at the runner's log.", OPERATOR),
         ],
@@ -63,13 +63,27 @@ def explain_output(refused: Refused, today: Today) -> Explanation:
         because=said(refused),
         missing=["An answer that matches the output schema"],
         ways=[
-            Way("Mend the adapter, or have the new contract reviewed.", OWNER, _version(refused))
+            Way("Mend the adapter, or have the new contract reviewed.", OWNER, version_of(refused))
         ],
         involved=[refused.capability],
     )
 
 
-def _version(refused: Refused) -> Ref | None:
+@explains("payload.erased")
+def explain_erased(refused: Refused, today: Today) -> Explanation:
+    """The answer of that key was erased; the record and its proof stay."""
+    spec = spec_for(refused.code)
+    return Explanation(
+        step=Step.LIMITS,
+        headline=f"{spec.title}.",
+        because=said(refused),
+        ways=[Way("Propose the call again with a new key, if it has to happen again.", DEVELOPER)],
+        involved=[refused.capability],
+    )
+
+
+def version_of(refused: Refused) -> Ref | None:
+    """The manifest version that was called, where the record names one."""
     if not refused.adapter_id or not refused.adapter_version:
         return None
     return Ref("version", f"{refused.adapter_id}@{refused.adapter_version}")

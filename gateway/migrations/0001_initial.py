@@ -71,6 +71,14 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['-run_id'],
                 'default_permissions': ('view',),
+                "indexes": [
+                    models.Index(fields=['tenant', '-run_id'], name='run_by_tenant'),
+                ],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('used_calls__lte', models.F('max_calls'))), name='run_calls_within_budget'),
+                    models.CheckConstraint(condition=models.Q(('within_budget', True)), name='run_reserves_within_budget'),
+                    models.CheckConstraint(condition=models.Q(('reserved_cents__gte', 0), ('spent_cents__gte', 0)), name='run_cost_not_negative'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -116,6 +124,18 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['-tool_call_id'],
                 'default_permissions': ('view',),
+                "indexes": [
+                    models.Index(fields=['tenant', '-tool_call_id'], name='call_by_tenant'),
+                    models.Index(fields=['run', 'capability_id', 'args_digest'], name='call_loop_guard'),
+                    models.Index(condition=models.Q(('state__in', ['queued', 'working'])), fields=['due_at'], name='call_due'),
+                    models.Index(condition=models.Q(('state', 'failed')), fields=['run', '-finished_at'], name='call_failures'),
+                    models.Index(condition=models.Q(('state', 'unknown_outcome')), fields=['tenant', 'created_at'], name='call_unknown'),
+                    models.Index(condition=models.Q(('lease_until__isnull', False)), fields=['lease_until'], name='call_leases'),
+                ],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('state__in', ('cancelled', 'executing', 'failed', 'input_required', 'ok', 'paused', 'queued', 'rejected', 'unknown_outcome', 'working'))), name='call_state_known'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['cancelled', 'failed', 'ok', 'rejected']), _negated=True), ('finished_at__isnull', False), _connector='OR'), name='call_finished_when_terminal'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -138,53 +158,5 @@ class Migration(migrations.Migration):
                 'default_permissions': ('view',),
                 'indexes': [models.Index(fields=['tenant', 'run_id'], name='evidence_by_run')],
             },
-        ),
-        migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['tenant', '-run_id'], name='run_by_tenant'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(('used_calls__lte', models.F('max_calls'))), name='run_calls_within_budget'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(('within_budget', True)), name='run_reserves_within_budget'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(('reserved_cents__gte', 0), ('spent_cents__gte', 0)), name='run_cost_not_negative'),
-        ),
-        migrations.AddIndex(
-            model_name='toolcall',
-            index=models.Index(fields=['tenant', '-tool_call_id'], name='call_by_tenant'),
-        ),
-        migrations.AddIndex(
-            model_name='toolcall',
-            index=models.Index(fields=['run', 'capability_id', 'args_digest'], name='call_loop_guard'),
-        ),
-        migrations.AddIndex(
-            model_name='toolcall',
-            index=models.Index(condition=models.Q(('state__in', ['queued', 'working'])), fields=['due_at'], name='call_due'),
-        ),
-        migrations.AddIndex(
-            model_name='toolcall',
-            index=models.Index(condition=models.Q(('state', 'failed')), fields=['run', '-finished_at'], name='call_failures'),
-        ),
-        migrations.AddIndex(
-            model_name='toolcall',
-            index=models.Index(condition=models.Q(('state', 'unknown_outcome')), fields=['tenant', 'created_at'], name='call_unknown'),
-        ),
-        migrations.AddIndex(
-            model_name='toolcall',
-            index=models.Index(condition=models.Q(('lease_until__isnull', False)), fields=['lease_until'], name='call_leases'),
-        ),
-        migrations.AddConstraint(
-            model_name='toolcall',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ('cancelled', 'executing', 'failed', 'input_required', 'ok', 'paused', 'queued', 'rejected', 'unknown_outcome', 'working'))), name='call_state_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='toolcall',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['cancelled', 'failed', 'ok', 'rejected']), _negated=True), ('finished_at__isnull', False), _connector='OR'), name='call_finished_when_terminal'),
         ),
     ]

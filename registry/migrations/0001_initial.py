@@ -34,6 +34,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['adapter_id'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('tenant', 'adapter_id'), name='adapter_once_per_tenant'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -67,6 +70,15 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['-created_at', '-version_id'],
                 'abstract': False,
+                "indexes": [
+                    models.Index(fields=['tenant', 'state'], name='adapter_version_by_state'),
+                ],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('state__in', ('approved', 'changes_requested', 'deprecated', 'draft', 'in_review', 'published', 'rejected', 'retired'))), name='registry_adapterversion_state_known'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['published', 'deprecated']), _negated=True), ('envelope__isnull', False), _connector='OR'), name='registry_adapterversion_signed_when_published'),
+                    models.UniqueConstraint(fields=('adapter', 'version'), name='adapter_version_number_once'),
+                    models.UniqueConstraint(condition=models.Q(('state', 'published')), fields=('adapter', 'environment'), name='one_active_version_per_environment'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -94,6 +106,14 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'capabilities',
                 'ordering': ['capability_id', 'id'],
+                "indexes": [
+                    models.Index(fields=['tenant', 'is_active', 'capability_id', 'id'], name='capability_catalogue'),
+                    models.Index(fields=['tenant', 'is_active', 'mode_rank', 'capability_id'], name='capability_by_risk'),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(condition=models.Q(('is_active', True)), fields=('tenant', 'environment', 'capability_id'), name='capability_once_among_active'),
+                    models.UniqueConstraint(fields=('version', 'capability_id'), name='capability_once_per_version'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -110,6 +130,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['version', 'position'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('version', 'position'), name='finding_position_once'),
+                    models.CheckConstraint(condition=models.Q(('severity__in', ['block', 'warn', 'info'])), name='finding_severity_known'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -129,6 +153,10 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'kill switches',
                 'ordering': ['-thrown_at', 'switch_id'],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('scope__in', ['adapter', 'version', 'capability', 'tenant'])), name='kill_scope_known'),
+                    models.UniqueConstraint(condition=models.Q(('lifted_at__isnull', True)), fields=('tenant', 'scope', 'target_id'), name='one_thrown_switch_per_target'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -185,6 +213,10 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['created_at', 'id'],
                 'abstract': False,
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('verdict__in', ['approve', 'reject', 'request_changes', 'comment'])), name='registry_review_verdict_known'),
+                    models.UniqueConstraint(condition=models.Q(('verdict', 'comment'), _negated=True), fields=('version', 'reviewer'), name='registry_review_one_decision_each'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -199,6 +231,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['digest'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('tenant', 'digest'), name='schema_once_per_tenant'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -211,6 +246,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['ref'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('version', 'ref'), name='schema_ref_once_per_version'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -224,6 +262,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['kind', 'capability_id', 'name'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('version', 'kind', 'name', 'capability_id'), name='scope_once_per_use'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -239,86 +280,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['created_at', 'id'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('version', 'kid'), name='signature_once_per_key'),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='adapter',
-            constraint=models.UniqueConstraint(fields=('tenant', 'adapter_id'), name='adapter_once_per_tenant'),
-        ),
-        migrations.AddIndex(
-            model_name='adapterversion',
-            index=models.Index(fields=['tenant', 'state'], name='adapter_version_by_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='adapterversion',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ('approved', 'changes_requested', 'deprecated', 'draft', 'in_review', 'published', 'rejected', 'retired'))), name='registry_adapterversion_state_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='adapterversion',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['published', 'deprecated']), _negated=True), ('envelope__isnull', False), _connector='OR'), name='registry_adapterversion_signed_when_published'),
-        ),
-        migrations.AddConstraint(
-            model_name='adapterversion',
-            constraint=models.UniqueConstraint(fields=('adapter', 'version'), name='adapter_version_number_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='adapterversion',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'published')), fields=('adapter', 'environment'), name='one_active_version_per_environment'),
-        ),
-        migrations.AddIndex(
-            model_name='capability',
-            index=models.Index(fields=['tenant', 'is_active', 'capability_id', 'id'], name='capability_catalogue'),
-        ),
-        migrations.AddIndex(
-            model_name='capability',
-            index=models.Index(fields=['tenant', 'is_active', 'mode_rank', 'capability_id'], name='capability_by_risk'),
-        ),
-        migrations.AddConstraint(
-            model_name='capability',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_active', True)), fields=('tenant', 'environment', 'capability_id'), name='capability_once_among_active'),
-        ),
-        migrations.AddConstraint(
-            model_name='capability',
-            constraint=models.UniqueConstraint(fields=('version', 'capability_id'), name='capability_once_per_version'),
-        ),
-        migrations.AddConstraint(
-            model_name='finding',
-            constraint=models.UniqueConstraint(fields=('version', 'position'), name='finding_position_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='finding',
-            constraint=models.CheckConstraint(condition=models.Q(('severity__in', ['block', 'warn', 'info'])), name='finding_severity_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='killswitch',
-            constraint=models.CheckConstraint(condition=models.Q(('scope__in', ['adapter', 'version', 'capability', 'tenant'])), name='kill_scope_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='killswitch',
-            constraint=models.UniqueConstraint(condition=models.Q(('lifted_at__isnull', True)), fields=('tenant', 'scope', 'target_id'), name='one_thrown_switch_per_target'),
-        ),
-        migrations.AddConstraint(
-            model_name='review',
-            constraint=models.CheckConstraint(condition=models.Q(('verdict__in', ['approve', 'reject', 'request_changes', 'comment'])), name='registry_review_verdict_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='review',
-            constraint=models.UniqueConstraint(condition=models.Q(('verdict', 'comment'), _negated=True), fields=('version', 'reviewer'), name='registry_review_one_decision_each'),
-        ),
-        migrations.AddConstraint(
-            model_name='schemadocument',
-            constraint=models.UniqueConstraint(fields=('tenant', 'digest'), name='schema_once_per_tenant'),
-        ),
-        migrations.AddConstraint(
-            model_name='schemause',
-            constraint=models.UniqueConstraint(fields=('version', 'ref'), name='schema_ref_once_per_version'),
-        ),
-        migrations.AddConstraint(
-            model_name='scope',
-            constraint=models.UniqueConstraint(fields=('version', 'kind', 'name', 'capability_id'), name='scope_once_per_use'),
-        ),
-        migrations.AddConstraint(
-            model_name='signature',
-            constraint=models.UniqueConstraint(fields=('version', 'kid'), name='signature_once_per_key'),
         ),
     ]

@@ -112,6 +112,45 @@ class Migration(migrations.Migration):
                     ("retire_contextpackversion", "Can retire a Context Pack"),
                 ],
                 "abstract": False,
+                "indexes": [
+                    models.Index(fields=["tenant", "state"], name="pack_version_by_state"),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "state__in",
+                                (
+                                    "approved",
+                                    "changes_requested",
+                                    "deprecated",
+                                    "draft",
+                                    "in_review",
+                                    "published",
+                                    "rejected",
+                                    "retired",
+                                ),
+                            )
+                        ),
+                        name="registry_contextpackversion_state_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["published", "deprecated"]), _negated=True),
+                            ("envelope__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="registry_contextpackversion_signed_when_published",
+                    ),
+                    models.UniqueConstraint(
+                        fields=("tenant", "pack_id", "version"), name="pack_version_number_once"
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("state", "published")),
+                        fields=("tenant", "pack_id"),
+                        name="one_active_version_per_pack",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -164,6 +203,19 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["created_at", "id"],
                 "abstract": False,
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("verdict__in", ["approve", "reject", "request_changes", "comment"])
+                        ),
+                        name="registry_packreview_verdict_known",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("verdict", "comment"), _negated=True),
+                        fields=("version", "reviewer"),
+                        name="registry_packreview_one_decision_each",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -265,6 +317,45 @@ class Migration(migrations.Migration):
                     ("retire_policybundleversion", "Can retire a policy bundle"),
                 ],
                 "abstract": False,
+                "indexes": [
+                    models.Index(fields=["tenant", "state"], name="bundle_version_by_state"),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "state__in",
+                                (
+                                    "approved",
+                                    "changes_requested",
+                                    "deprecated",
+                                    "draft",
+                                    "in_review",
+                                    "published",
+                                    "rejected",
+                                    "retired",
+                                ),
+                            )
+                        ),
+                        name="registry_policybundleversion_state_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["published", "deprecated"]), _negated=True),
+                            ("envelope__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="registry_policybundleversion_signed_when_published",
+                    ),
+                    models.UniqueConstraint(
+                        fields=("tenant", "bundle_id", "version"), name="bundle_version_number_once"
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("state", "published")),
+                        fields=("tenant", "bundle_id", "shadow"),
+                        name="one_active_version_per_bundle",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -317,6 +408,19 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["created_at", "id"],
                 "abstract": False,
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("verdict__in", ["approve", "reject", "request_changes", "comment"])
+                        ),
+                        name="registry_policyreview_verdict_known",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("verdict", "comment"), _negated=True),
+                        fields=("version", "reviewer"),
+                        name="registry_policyreview_one_decision_each",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -353,149 +457,14 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-opened_at", "quarantine_id"],
                 "permissions": [("release_quarantine", "Can release a capability from quarantine")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("released_at__isnull", True)),
+                        fields=("version", "capability_id"),
+                        name="one_open_quarantine_per_capability",
+                    ),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name="contextpackversion",
-            index=models.Index(fields=["tenant", "state"], name="pack_version_by_state"),
-        ),
-        migrations.AddConstraint(
-            model_name="contextpackversion",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "state__in",
-                        (
-                            "approved",
-                            "changes_requested",
-                            "deprecated",
-                            "draft",
-                            "in_review",
-                            "published",
-                            "rejected",
-                            "retired",
-                        ),
-                    )
-                ),
-                name="registry_contextpackversion_state_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="contextpackversion",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["published", "deprecated"]), _negated=True),
-                    ("envelope__isnull", False),
-                    _connector="OR",
-                ),
-                name="registry_contextpackversion_signed_when_published",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="contextpackversion",
-            constraint=models.UniqueConstraint(
-                fields=("tenant", "pack_id", "version"), name="pack_version_number_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="contextpackversion",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("state", "published")),
-                fields=("tenant", "pack_id"),
-                name="one_active_version_per_pack",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="packreview",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("verdict__in", ["approve", "reject", "request_changes", "comment"])
-                ),
-                name="registry_packreview_verdict_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="packreview",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("verdict", "comment"), _negated=True),
-                fields=("version", "reviewer"),
-                name="registry_packreview_one_decision_each",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="policybundleversion",
-            index=models.Index(fields=["tenant", "state"], name="bundle_version_by_state"),
-        ),
-        migrations.AddConstraint(
-            model_name="policybundleversion",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "state__in",
-                        (
-                            "approved",
-                            "changes_requested",
-                            "deprecated",
-                            "draft",
-                            "in_review",
-                            "published",
-                            "rejected",
-                            "retired",
-                        ),
-                    )
-                ),
-                name="registry_policybundleversion_state_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="policybundleversion",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["published", "deprecated"]), _negated=True),
-                    ("envelope__isnull", False),
-                    _connector="OR",
-                ),
-                name="registry_policybundleversion_signed_when_published",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="policybundleversion",
-            constraint=models.UniqueConstraint(
-                fields=("tenant", "bundle_id", "version"), name="bundle_version_number_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="policybundleversion",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("state", "published")),
-                fields=("tenant", "bundle_id", "shadow"),
-                name="one_active_version_per_bundle",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="policyreview",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("verdict__in", ["approve", "reject", "request_changes", "comment"])
-                ),
-                name="registry_policyreview_verdict_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="policyreview",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("verdict", "comment"), _negated=True),
-                fields=("version", "reviewer"),
-                name="registry_policyreview_one_decision_each",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="quarantine",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("released_at__isnull", True)),
-                fields=("version", "capability_id"),
-                name="one_open_quarantine_per_capability",
-            ),
         ),
         FrozenOnceSubmitted("registry_contextpackversion"),
         FrozenOnceSubmitted("registry_policybundleversion"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,12 +88,23 @@ class CompiledBundle:
         return [found[at] for at in sorted(found) if found[at].selector.matches(scope)]
 
     def redaction_rules(self, scope: CallScope) -> RedactionRules:
-        """What has to be hidden in this call's arguments and results."""
+        """What has to be hidden in this call's answer."""
         hidden = [item.hide for item in self.redactions if item.selector.matches(scope)]
         return RedactionRules(
             pointers=tuple(sorted(item for item in hidden if item.startswith("/"))),
             names=frozenset(item for item in hidden if not item.startswith("/")),
         )
+
+
+def redaction_rules_of(
+    bundles: Iterable[CompiledBundle], scope: CallScope, tenant: str
+) -> RedactionRules:
+    """What has to be hidden in a call's answer by any bundle that speaks for the tenant."""
+    found = [each.redaction_rules(scope) for each in bundles if each.covers_tenant(tenant)]
+    return RedactionRules(
+        pointers=tuple(sorted({pointer for rules in found for pointer in rules.pointers})),
+        names=frozenset(name for rules in found for name in rules.names),
+    )
 
 
 # -- checking ------------------------------------------------------------------------------------

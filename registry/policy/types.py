@@ -170,7 +170,9 @@ class PolicyDecision:
             return f"policy:{self.matched_rule_ids[0]}"
         return f"policy:default.{self.effective_approval_mode}"
 
-    def stamped(self, *, policy_decision_id: str, evaluated_at: str) -> PolicyDecision:
+    def stamped(
+        self, *, policy_decision_id: str | None, evaluated_at: str | None
+    ) -> PolicyDecision:
         """The same decision with its id and time."""
         return replace(self, policy_decision_id=policy_decision_id, evaluated_at=evaluated_at)
 

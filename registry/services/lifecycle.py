@@ -24,6 +24,7 @@ from registry.services.findings import rewrite_findings
 from registry.services.reviewed import ReviewedLifecycle
 
 REVIEWERS_FOR_DESTRUCTIVE = 2
+MOST_TOLD = 50  # rules named in an event
 
 
 # --- the registry's answers to the machinery ---------------------------------------------------
@@ -132,7 +133,23 @@ def _describe(version: AdapterVersion) -> dict[str, Any]:
         "version": version.version,
         "environment": version.environment,
         "highest_mode": version.highest_mode,
+        **_told_risk(version),
     }
+
+
+def _told_risk(version: AdapterVersion) -> dict[str, Any]:
+    """What it widens against what was published, in the event: reports read nothing else."""
+    if not version.risk:
+        return {}
+    before = version.compared_with
+    told: dict[str, Any] = {
+        "risk": version.risk,
+        "compared_with": before.version if before else None,
+    }
+    if version.state != VersionState.PUBLISHED or version.risk != Verdict.WIDENS.value:
+        return told
+    wider = {c.rule for c in risk_of(version, before).changes if c.direction.needs_review}
+    return {**told, "widenings": sorted(wider)[:MOST_TOLD]}
 
 
 ADAPTER_VERSIONS: ReviewKind[AdapterVersion] = ReviewKind(

@@ -9,8 +9,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
+from audit.services import record_event
 from contextos.adminkit import front_page
 from contextos.adminkit.front_page import Panel, Row, register_panel
+from contextos.core.ids import new_id
+from contextos.identity.actors import person
 from contextos.identity.models import IssuedToken, Tenant, User
 from contextos.identity.services import grant_role, issue_agent_token
 from tests.adminkit.world import TESTER, make_agent, make_person, make_tenant, signed_in
@@ -124,3 +127,18 @@ def test_registering_twice_under_one_key_replaces(monkeypatch: pytest.MonkeyPatc
     register_panel(key="k", column="waiting", build=lambda _: Panel("old", [Row("old")]))
     register_panel(key="k", column="waiting", build=lambda _: Panel("new", [Row("new")]))
     assert [panel.title for panel in front_page.section("waiting", HttpRequest()).panels] == ["new"]
+
+
+def test_recent_activity_names_things_and_people_in_words(admin: User, acme: Tenant) -> None:
+    User.objects.filter(pk=admin.pk).update(first_name="Ada", last_name="Lovelace")
+    record_event(
+        tenant_id=acme.pk,
+        action="approval.voted",
+        actor=person(admin, acme.pk),
+        subject_kind="approval",
+        subject_id=(made := new_id("apr")),
+        data={"gate": "GATE_FINANCE_APPROVAL", "verdict": "reject"},
+    )
+    shown = card(admin, "activity")
+    assert "approval GATE_FINANCE_APPROVAL, by Ada Lovelace" in shown
+    assert made not in shown

@@ -16,6 +16,7 @@ from contextos.core.errors import ContextOSError
 from contextos.identity.models import Tenant, User
 from tests.approvals.world import GATE, GateWorld
 from tests.factories import actor_for, make_member
+from tests.recorded_worlds import ready
 
 DAY = timedelta(days=1)
 
@@ -157,7 +158,7 @@ def test_another_tenants_people_can_neither_give_nor_end_it(
 # --- with a real request -------------------------------------------------------------------------
 @pytest.fixture
 def world(db: None) -> GateWorld:
-    return GateWorld()
+    return ready(GateWorld)
 
 
 def _lend(world: GateWorld, giver: str, stand_in: str, **more: Any) -> Delegation:

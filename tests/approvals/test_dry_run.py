@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from approvals.dry_run import Outcome, PastRequest, PastVote, replay, try_out
 from approvals.gates import read_terms
 from tests.approvals.test_gates import gate, stage
+from tests.depth import examples
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = 3600
@@ -122,7 +123,7 @@ _CAST = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(_CAST, st.integers(1, 3), st.integers(1, 3), st.integers(1, 2 * HOUR))
 def test_an_approval_always_has_enough_votes_in_time_for_every_stage(
     cast: list[tuple[str, int]], first: int, second: int, expires: int

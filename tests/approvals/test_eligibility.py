@@ -17,6 +17,7 @@ from contextos.identity.models import Membership, Tenant
 from tests.approvals.overlaps import OVERLAPS, Overlap, asked_for_by, delegate
 from tests.approvals.world import GateWorld
 from tests.factories import make_agent_token, make_user_token
+from tests.recorded_worlds import ready
 from tests.registry.api.calls import Caller, code_of
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +27,7 @@ each_overlap = pytest.mark.parametrize("make", OVERLAPS, ids=lambda make: make._
 
 @pytest.fixture
 def world() -> GateWorld:
-    return GateWorld()
+    return ready(GateWorld)
 
 
 def _ballot(case: Overlap, verdict: str) -> Ballot:

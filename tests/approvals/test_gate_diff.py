@@ -13,6 +13,7 @@ from approvals.dry_run import Outcome, PastRequest, PastVote, replay
 from approvals.gate_diff import Direction, GateChange, compare_gates
 from approvals.gates import read_terms
 from tests.approvals.test_gates import gate, stage
+from tests.depth import examples
 
 WIDENS, NARROWS, NEUTRAL = Direction.WIDENS, Direction.NARROWS, Direction.NEUTRAL
 TWO = [stage(), stage("boss", ("managers",), 2)]
@@ -129,7 +130,7 @@ _VOTES = st.lists(
 
 
 @pytest.mark.proves("D1")
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(_documents(), _documents(), st.sampled_from(_CHANGED), _VOTES)
 def test_votes_that_pass_only_the_new_gate_mean_that_a_widening_is_marked(
     old: dict[str, Any], other: dict[str, Any], changed: str, cast: list[tuple[str, str, int]]

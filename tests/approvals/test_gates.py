@@ -13,6 +13,7 @@ from approvals.gates import FactorRule, GateTerms, read_terms, tally
 from contextos.core import strict_json
 from contextos.review.findings import Severity
 from tests.architecture.source import ROOT
+from tests.depth import examples
 
 SIZES = {"finance": 2, "managers": 1, "empty": 0}
 
@@ -126,7 +127,7 @@ _VALUES = st.recursive(
 _MEMBERS = st.sampled_from([*gate(), "unknown"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.dictionaries(_MEMBERS, _VALUES, max_size=4))
 def test_the_examination_answers_whatever_a_draft_holds(changes: dict[str, Any]) -> None:
     findings = examine(gate(**changes), SIZES)

@@ -14,7 +14,7 @@ from approvals.services.remarks import answer, ask
 from approvals.services.requests import LONGEST_PAUSE
 from approvals.states import RequestState
 from audit.decisions import rows_of
-from gateway.gating import amount_in
+from gateway.amounts import amount_in
 from gateway.models import ToolCall
 from gateway.resume import approval_decided
 from gateway.states import CallState

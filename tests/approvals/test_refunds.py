@@ -15,6 +15,7 @@ from gateway.states import CallState
 from gateway.sweep import sweep_calls
 from gateway.worker import work_on
 from tests.approvals.world import CALLS, GATE, KEY, GateWorld
+from tests.recorded_worlds import ready
 from tests.registry.manifests import refunds
 from tests.registry.walks import policy_walk
 
@@ -26,7 +27,7 @@ pytestmark = [
 
 @pytest.fixture
 def world() -> GateWorld:
-    return GateWorld()
+    return ready(GateWorld)
 
 
 def _rows(world: GateWorld, call: ToolCall) -> list[dict[str, Any]]:

@@ -61,6 +61,7 @@ def test_a_usual_call_gets_no_heavy_sentence() -> None:
             "medium: This agent asks for this capability for the first time.",
         ),
         ({"rejected_before": (2, 5)}, "medium: Of 5 asked for before, 2 were rejected."),
+        ({"rejected_before": (1, 5)}, "medium: Of 5 asked for before, 1 was rejected."),
         (
             {"alike_waiting": 3},
             "high: The very same ask waits 3 times: is it meant that often?",

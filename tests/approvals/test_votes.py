@@ -24,6 +24,7 @@ from contextos.identity.models import TotpDevice
 from gateway.models import ToolCall
 from gateway.sweep import sweep_calls
 from tests.approvals.world import GateWorld
+from tests.recorded_worlds import ready
 from tests.registry.manifests import refunds
 from tests.registry.walks import policy_walk
 
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def world() -> GateWorld:
-    return GateWorld()
+    return ready(GateWorld)
 
 
 def _refused(world: GateWorld, request: ApprovalRequest, *vote: Any, **how: Any) -> ContextOSError:

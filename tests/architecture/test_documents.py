@@ -31,3 +31,10 @@ def test_the_readme_shows_the_two_commands() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "make run" in readme
     assert "make test" in readme
+
+
+def test_every_path_on_the_architecture_page_exists() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    paths = re.findall(r"`([a-z_]+/[\w/]+(?:\.py)?)`", page)
+    assert len(paths) > 40
+    assert [path for path in paths if not (ROOT / path).exists()] == []

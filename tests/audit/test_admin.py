@@ -11,9 +11,9 @@ from audit.models import AuditEvent
 from audit.services import record_event
 from contextos.core.events import Actor
 from contextos.identity.models import Tenant
-from tests.append_only_flush import triggers_asleep
 from tests.factories import make_member, make_superuser, make_tenant
 from tests.identity.signed_in import browser_of
+from tests.putting_back import triggers_asleep
 
 LIST = "admin:audit_auditevent_changelist"
 PERSON = Actor(kind="user", id="user_1", tenant_id="acme_prod", display="Asha <b>Rao</b>\u202e")

@@ -16,13 +16,15 @@ from audit.decision_record import (
     DecisionFacts,
     DecisionStatus,
     canonical_text,
+    derived_columns,
 )
 from audit.decisions import prepare_decision, record_decision, rows_of
 from audit.models import DecisionBody, DecisionRow, UnsealedLeaf
 from audit.partitions import ensure_partitions
 from contextos.core import strict_json
-from contextos.core.canonical import digest
+from contextos.core.canonical import canonicalise, digest
 from contextos.core.envelopes import PrincipalKind, PrincipalRef
+from contextos.core.errors import ContextOSError
 from contextos.core.ids import new_id
 
 MOMENT = datetime(2026, 11, 16, 12, 0, 0, 123000, tzinfo=UTC)
@@ -52,6 +54,29 @@ def test_the_hash_covers_everything_but_itself() -> None:
     record = strict_json.loads_object(canonical_text(_facts()))
     stated = record.pop("record_hash")
     assert digest(record) == stated
+
+
+def test_the_hash_stands_where_canonical_text_wants_it() -> None:
+    text = canonical_text(_facts(error={"record_version": "x", "record_hash": "y", "z": "\u00e9"}))
+    assert text.encode() == canonicalise(strict_json.loads_object(text))
+
+
+@pytest.mark.django_db
+def test_columns_say_what_the_stored_text_says() -> None:
+    record_id = record_decision(_facts(error={"code": "args.schema"}))
+    stored = strict_json.loads_object(DecisionBody.objects.get(record_id=record_id).text)
+    row, columns = DecisionRow.objects.get(record_id=record_id), derived_columns(stored)
+    assert {name: getattr(row, name) for name in columns} == columns
+
+
+@pytest.mark.django_db
+def test_a_record_that_could_not_be_read_back_is_not_written() -> None:
+    deep: dict[str, object] = {}
+    for _ in range(strict_json.MAX_DEPTH + 1):
+        deep = {"deeper": deep}
+    with pytest.raises(ContextOSError, match="nested"):
+        record_decision(_facts(error=deep))
+    assert not DecisionRow.objects.exists()
 
 
 def test_every_member_is_always_there() -> None:

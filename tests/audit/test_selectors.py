@@ -11,8 +11,8 @@ from audit.models import AuditEvent
 from audit.selectors import EventFilter, page_of_events, verify_event
 from audit.services import record_event
 from contextos.core.events import Actor
-from tests.append_only_flush import triggers_asleep
 from tests.factories import SYSTEM
+from tests.putting_back import triggers_asleep
 
 pytestmark = pytest.mark.django_db
 

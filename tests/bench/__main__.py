@@ -42,7 +42,10 @@ def _measured(*, quick: bool) -> list[dict[str, object]]:
     from django.test.utils import setup_test_environment
 
     from tests.bench.approvals_rows import approvals_rows
+    from tests.bench.export_rows import export_rows
     from tests.bench.gateway_rows import gateway_rows
+    from tests.bench.log_rows import VERIFIED, log_rows
+    from tests.bench.mcp_rows import mcp_rows
     from tests.bench.registry_rows import registry_rows
 
     setup_test_environment()
@@ -52,6 +55,9 @@ def _measured(*, quick: bool) -> list[dict[str, object]]:
         rows += [row.as_dict() for row in approvals_rows(quick=quick)]
         if connection.vendor == "postgresql":
             rows += [row.as_dict() for row in gateway_rows(quick=quick)]
+            rows += [row.as_dict() for row in mcp_rows(quick=quick)]
+            rows += [row.as_dict() for row in log_rows(quick=quick)]
+            rows += [row.as_dict() for row in export_rows(VERIFIED)]
         return rows
     finally:
         connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)

@@ -38,6 +38,8 @@ class Served:
     token: str
     tenant_id: str
     errors: int = 0
+    environment: str = "production"
+    asked: Mapping[str, object] = field(default_factory=lambda: dict(_LOOKUP))
     _kept: threading.local = field(default_factory=threading.local)
 
     def lookup(self) -> None:
@@ -46,7 +48,7 @@ class Served:
         if made % CALLS_PER_RUN == 0:
             self._kept.run_id = self._post("/api/v1/runs", self._run(), expected=201)["run_id"]
         self._kept.made = made + 1
-        self._post("/api/v1/tool-calls", {**_LOOKUP, "run_id": self._kept.run_id}, expected=200)
+        self._post("/api/v1/tool-calls", {**self.asked, "run_id": self._kept.run_id}, expected=200)
 
     def cpu_seconds(self) -> float:
         """What the process that answers has used so far; its runners are others."""
@@ -54,7 +56,7 @@ class Served:
         return (int(spent[11]) + int(spent[12])) / _TICKS
 
     def _run(self) -> dict[str, str]:
-        return {"tenant_id": self.tenant_id, "intent": INTENT, "environment": "production"}
+        return {"tenant_id": self.tenant_id, "intent": INTENT, "environment": self.environment}
 
     def _post(self, path: str, body: Mapping[str, object], *, expected: int) -> dict[str, str]:
         if not hasattr(self._kept, "connection"):

@@ -10,11 +10,12 @@ from pytest_django.live_server_helper import LiveServer
 from contextos_client import Client
 from tests.gateway.conftest import function_runner, ledger  # noqa: F401 - fixtures
 from tests.gateway.world import GatewayWorld
+from tests.recorded_worlds import ready
 
 
 @pytest.fixture
 def world() -> GatewayWorld:
-    return GatewayWorld(with_work=True)
+    return ready(GatewayWorld, with_work=True)
 
 
 @pytest.fixture

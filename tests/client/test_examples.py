@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,8 +16,11 @@ import pytest
 from tests.architecture.source import ROOT
 from tests.demo.running import Demo, start_demo
 
-SHARED = ("ready", "approver")
+pytestmark = pytest.mark.live
+
+SHARED = ("ready", "person", "approver", "manifest_change")
 SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem not in SHARED)
+STORY = ROOT / "examples" / "refund_story.py"
 GUIDE = ROOT / "docs" / "guides" / "agent-developer"
 
 
@@ -42,13 +47,29 @@ def _run(*arguments: str, cwd: Path, **environment: str) -> subprocess.Completed
 
 @pytest.mark.slow
 @pytest.mark.proves("C2", "C9", "C13", "C19")
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "script", [path for path in SCRIPTS if path != STORY], ids=lambda path: path.stem
+)
 def test_each_example_runs_and_meets_no_surprise(script: Path, demo: Demo, tmp_path: Path) -> None:
     ready = str(demo.data_dir / "ready.json")
     outcome = _run(str(script), "--ready-file", ready, cwd=tmp_path)
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
     assert outcome.stdout
     assert not outcome.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.proves("C2", "C5", "D1", "D2")
+def test_of_four_refunds_only_the_approved_one_is_paid_and_only_once(
+    demo: Demo, tmp_path: Path
+) -> None:
+    ready = str(demo.data_dir / "ready.json")
+    outcome = _run(str(STORY), "--ready-file", ready, cwd=tmp_path)
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    for code in ("approval.rejected", "approval.expired", "approval.voided"):
+        assert f"({code})" in outcome.stdout
+    with closing(sqlite3.connect(demo.data_dir / "payments-ledger.sqlite3")) as ledger:
+        assert ledger.execute("SELECT amount_inr FROM refund").fetchall() == [(250.0,)]
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from contextos.core.errors import ContextOSError
 from contextos.core.fieldcrypt import FieldCipher, generate_key
+from tests.depth import examples
 
 OLD, NEW = generate_key(), generate_key()
 CONTEXT = "identity.totp:1"
@@ -29,7 +30,7 @@ def test_a_ciphertext_moved_to_another_row_does_not_decrypt() -> None:
     assert caught.value.code == "field.undecryptable"
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_no_changed_bit_goes_unnoticed(data: st.DataObject) -> None:
     cipher = FieldCipher([NEW])

@@ -224,3 +224,36 @@ def test_the_published_key_set_holds_nothing_private(store: FileKeyStore) -> Non
     assert len(published["keys"]) == 2
     assert all("d" not in key for key in published["keys"])
     assert strict_json.loads(strict_json.dumps(published)) == published
+
+
+def test_a_revoked_key_verifies_nothing_any_more(store: FileKeyStore) -> None:
+    stolen = store.ensure(LOG)
+    signature = stolen.sign(b"x")
+    with pytest.raises(ContextOSError) as caught:
+        store.revoke(LOG, stolen.verification_key.kid)
+    assert code_of(caught) == "signing.key_active"
+    store.rotate(LOG)
+    assert store.verify(LOG, b"x", signature) == stolen.verification_key.kid
+    store.revoke(LOG, stolen.verification_key.kid)
+    store.revoke(LOG, stolen.verification_key.kid)  # a second time changes nothing
+    with pytest.raises(ContextOSError) as refused:
+        store.verify(LOG, b"x", signature)
+    assert code_of(refused) == "signature.invalid"
+    assert [record.revoked_at is not None for record in store.keys(LOG)] == [True, False]
+    with pytest.raises(ContextOSError) as unknown:
+        store.revoke(LOG, "no-such-kid")
+    assert code_of(unknown) == "signing.key_unknown"
+
+
+def test_a_private_half_may_lie_where_one_process_alone_sees_it(tmp_path: Path) -> None:
+    alone = tmp_path / "alone"
+    sealer = FileKeyStore(tmp_path / "keys", private={LOG: alone})
+    signature = sealer.ensure(LOG).sign(b"x")
+    assert [path.parent for path in tmp_path.rglob("*.key.pem")] == [alone]
+    others = FileKeyStore(tmp_path / "keys")
+    assert others.verify(LOG, b"x", signature)
+    with pytest.raises(ContextOSError) as caught:
+        others.signer(LOG)
+    assert code_of(caught) == "signing.key_missing"
+    sealer.rotate(LOG)
+    assert len(list(alone.glob("*.key.pem"))) == 1

@@ -7,23 +7,15 @@ import signal
 import socket
 import sqlite3
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.demo.running import Demo, clean_environment, free_port, manage, start_demo
+from tests.demo.waiting import begin_to_wait, waiting_url
 
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    running = start_demo(tmp_path_factory.mktemp("demo") / "data")
-    yield running
-    if running.process.poll() is None:
-        running.stop()
+pytestmark = pytest.mark.live
 
 
 def test_the_ready_file_has_every_promised_field(demo: Demo) -> None:
@@ -90,11 +82,14 @@ def test_what_is_no_port_is_one_sentence(port: str, tmp_path: Path) -> None:
 def test_it_stops_cleanly_and_starts_again_with_the_same_people(tmp_path: Path) -> None:
     first = start_demo(tmp_path / "data")
     users = first.ready["users"]
-    port = int(first.url.rsplit(":", 1)[1])
-    assert first.stop(signal.SIGINT) == 0
+    ports = [int(url.rsplit(":", 1)[1]) for url in (first.url, waiting_url(first))]
+    with begin_to_wait(first) as waiting:
+        assert first.stop(signal.SIGINT) == 0
+        assert waiting.recv(64).startswith(b"HTTP/1.1 200")  # told how it stands, then let go
     assert not (tmp_path / "data" / "ready.json").exists()
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", port), timeout=2)
+    for port in ports:
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), timeout=2)
     second = start_demo(tmp_path / "data")
     assert second.ready["users"] == users
     assert second.stop() == 0
@@ -102,10 +97,11 @@ def test_it_stops_cleanly_and_starts_again_with_the_same_people(tmp_path: Path) 
 
 def test_killing_it_leaves_no_process_behind(tmp_path: Path) -> None:
     running = start_demo(tmp_path / "data")
-    port = int(running.url.rsplit(":", 1)[1])
+    ports = [int(url.rsplit(":", 1)[1]) for url in (running.url, waiting_url(running))]
     running.process.kill()
     running.process.wait(timeout=10)
-    _wait_until_closed(port)
+    for port in ports:
+        _wait_until_closed(port)
 
 
 def _wait_until_closed(port: int) -> None:
@@ -150,6 +146,12 @@ def test_a_wrong_type_in_the_environment_is_one_line() -> None:
     assert refused.stderr.strip() == (
         "error: CONTEXTOS_TRUST_PROXY is not usable (got 'perhaps'): expected true or false."
     )
+
+
+def test_the_greeting_says_who_everybody_is_and_what_they_do(demo: Demo) -> None:
+    printed = (demo.data_dir.parent / "demo.log").read_text()
+    assert "Fiona Clarke decides in the approvals queue whether money leaves" in printed
+    assert all(f"    {name} " in printed for name in demo.ready["users"])
 
 
 def test_the_printed_object_equals_the_ready_file(demo: Demo) -> None:

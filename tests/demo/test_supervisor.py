@@ -59,3 +59,22 @@ def test_without_its_web_server_the_demo_ends(
     monkeypatch.setattr(module, "LIVED_SECONDS", 0.0)
     _kill(demo, "web")
     assert _watched(demo, 5.0) == ("web", -9)
+
+
+def test_whoever_seals_the_log_is_asked_to_end_after_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sleeper = "tests.demo.sleeper"
+    specs = [ProcessSpec("sealer", [], sleeper, ends_last=True), ProcessSpec("web", [], sleeper)]
+    running = Supervisor(specs, os.environ)
+    running.start()
+    children, seen = dict(running._children), []
+    ending = children["sealer"].terminate
+
+    def terminate() -> None:
+        seen.append(children["web"].poll())
+        ending()
+
+    monkeypatch.setattr(children["sealer"], "terminate", terminate)
+    running.stop()
+    assert seen == [-15]  # the web server had ended by then

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.e2e.demo_process import Demo, running_demo
+from tests.e2e.refunds import Refunds
 from tests.e2e.visitor import WIDE, Codes, Visitor
 
 FLAGS = [
@@ -41,6 +42,12 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     """The product as `make run` starts it."""
     with running_demo(tmp_path_factory.mktemp("demo")) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def refunds(demo: Demo) -> Refunds:
+    """The demo's agent asking for money."""
+    return Refunds(demo)
 
 
 @pytest.fixture(scope="session")

@@ -2,74 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
-import sqlite3
 import time
-from contextlib import closing
-from typing import Any
 
-import psycopg
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.agent import Agent
 from tests.e2e.conftest import ArriveAs
 from tests.e2e.demo_process import Demo
-from tests.e2e.visitor import NARROW, Codes, Visitor
+from tests.e2e.refunds import QUEUE, Refunds, page_of, press, reject
+from tests.e2e.visitor import NARROW, Codes
 
-QUEUE = "/admin/approvals/approvalrequest/"
 TWO_MINUTES = 120.0
-
-
-class Refunds:
-    """The demo's agent asking for money."""
-
-    def __init__(self, demo: Demo) -> None:
-        self.demo = demo
-        self.agent = Agent(demo)
-        self.run_id = self.agent.open_run()
-
-    def ask(self, amount: int, transaction: str = "txn_4200") -> dict[str, Any]:
-        """A refund that waits for finance."""
-        args = {
-            "transaction_id": transaction,
-            "amount_inr": amount,
-            "currency": "INR",
-            "reason_code": "customer_request",
-        }
-        key = f"ik_{secrets.token_hex(8)}"
-        result = self.agent.call(self.run_id, "payments.issue_refund", args, idempotency_key=key)
-        assert result["status"] == "paused", result["error"]
-        return result
-
-    def tame(self, *asked: dict[str, Any]) -> None:
-        """As if these were no destructive calls: the demo has no others behind a gate."""
-        marks = ", ".join(f"'{ask['approval']['approval_id']}'" for ask in asked)
-        statement = (
-            "UPDATE approvals_approvalrequest SET effective_mode = 'network' "
-            f"WHERE approval_id IN ({marks})"
-        )
-        if self.demo.database_url is None:
-            path = self.demo.data_dir / "contextos.sqlite3"
-            with closing(sqlite3.connect(path, timeout=20)) as file, file:
-                file.execute(statement)
-            return
-        with psycopg.connect(self.demo.database_url, autocommit=True) as server:
-            server.execute(statement)
-
-
-@pytest.fixture(scope="session")
-def refunds(demo: Demo) -> Refunds:
-    return Refunds(demo)
-
-
-def _page(asked: dict[str, Any], name: str = "change") -> str:
-    return f"{QUEUE}{asked['approval']['approval_id']}/{name}/"
-
-
-def _press(visitor: Visitor, key: str) -> None:
-    with visitor.page.expect_navigation():
-        visitor.page.keyboard.press(key)
 
 
 @pytest.mark.proves("D5")
@@ -82,18 +25,18 @@ def test_three_requests_are_decided_by_keyboard_on_a_phone_within_two_minutes(
     started = time.monotonic()
     fin1.open(f"/admin/approvals/queue/{asked[0]['approval']['approval_id']}/")
     assert "900 INR" in fin1.page.inner_text("main")
-    _press(fin1, "a")
+    press(fin1, "a")
     fin1.page.keyboard.type("The customer sent the receipt.")
     fin1.page.keyboard.press("Tab")
     fin1.page.keyboard.type(codes.next(demo.users["fin1"]["otp_secret"]))
-    _press(fin1, "Enter")
+    press(fin1, "Enter")
     assert "Approved." in fin1.page.inner_text("main")
     for _ in range(2):
         expect(fin1.page.locator("a[data-next]")).to_be_focused()
-        _press(fin1, "Enter")
-        _press(fin1, "r")
+        press(fin1, "Enter")
+        press(fin1, "r")
         fin1.page.keyboard.type("Paid back last week already.")
-        _press(fin1, "Control+Enter")
+        press(fin1, "Control+Enter")
         assert "Rejected." in fin1.page.inner_text("main")
     assert time.monotonic() - started < TWO_MINUTES
     assert refunds.agent.until(asked[0]["tool_call_id"], "ok", "failed")["status"] == "ok"
@@ -124,22 +67,20 @@ def test_the_queue_is_walked_by_keys_and_never_decides_by_one(
     page.keyboard.press("Escape")
     fin1.judge_looks("approvals-queue")
     page.keyboard.press("j")
-    _press(fin1, "a")
+    press(fin1, "a")
     assert page.url.endswith("/approve/")
     page.go_back()
     page.keyboard.press("j")
-    _press(fin1, "o")
+    press(fin1, "o")
     assert page.url.endswith("/change/")
     fin1.judge_looks("approvals-request")
     for waiting in (first, second):
         assert refunds.agent.until(waiting["tool_call_id"], "paused")
     page.locator("details.ap-fold summary").click()
-    _press(fin1, "u")
+    press(fin1, "u")
     assert page.url.endswith(QUEUE)
     for waiting in (first, second):
-        fin1.open(_page(waiting, "reject"))
-        page.keyboard.type("Only a test.")
-        _press(fin1, "Control+Enter")
+        reject(fin1, waiting)
 
 
 @pytest.mark.proves("D2", "D3")
@@ -150,7 +91,7 @@ def test_faults_stay_in_the_form_and_two_tabs_get_a_clear_answer(
     fin1, fin2 = sign_in("fin1"), sign_in("fin2")
     fin1.expected_status, fin2.expected_status = {422, 409}, {409}
     for visitor in (fin1, fin2):
-        visitor.open(_page(asked, "approve"))
+        visitor.open(page_of(asked, "approve"))
     fin1.judge_looks("approvals-confirm")
     fin1.page.fill("#id_reason", "Looks right.")
     fin1.page.fill("#id_code", "12")
@@ -158,7 +99,7 @@ def test_faults_stay_in_the_form_and_two_tabs_get_a_clear_answer(
     assert fin1.page.input_value("#id_reason") == "Looks right."
     assert "wrong, or was used already" in fin1.page.inner_text("#id_code_error")
     fin1.judge_looks("approvals-confirm-faults")
-    fin1.open(_page(asked, "reject"))
+    fin1.open(page_of(asked, "reject"))
     fin1.page.fill("#id_reason", "The receipt is of another shop.")
     fin1.click("form[data-confirm] button[type=submit]")
     fin2.page.fill("#id_reason", "Fine with me.")
@@ -168,7 +109,7 @@ def test_faults_stay_in_the_form_and_two_tabs_get_a_clear_answer(
     assert "Decided meanwhile" in said
     assert "Fiona Clarke rejected it" in said
     fin2.judge_looks("approvals-conflict")
-    fin1.open(_page(asked))
+    fin1.open(page_of(asked))
     fin1.page.emulate_media(media="print")
     fin1.keep_picture("approvals-print")
     fin1.page.emulate_media(media="screen")
@@ -180,7 +121,7 @@ def test_a_question_stops_the_clock_and_everybody_sees_it(
 ) -> None:
     asked = refunds.ask(55)
     fin1 = sign_in("fin1")
-    fin1.open(_page(asked))
+    fin1.open(page_of(asked))
     fin1.page.keyboard.press("c")
     fin1.page.keyboard.type("Which receipt is this?")
     fin1.click("button[value=question]")
@@ -188,13 +129,11 @@ def test_a_question_stops_the_clock_and_everybody_sees_it(
     fin1.judge_looks("approvals-question")
     fin1.open(QUEUE)
     assert "question open" in fin1.page.inner_text("[data-queue]")
-    fin1.open(_page(asked))
+    fin1.open(page_of(asked))
     fin1.page.fill("#id_text", "The one of Tuesday.")
     fin1.click("button[value=answer]")
     assert "the clock stands still" not in fin1.page.inner_text("main")
-    fin1.open(_page(asked, "reject"))
-    fin1.page.keyboard.type("Only a test.")
-    _press(fin1, "Control+Enter")
+    reject(fin1, asked)
 
 
 @pytest.mark.proves("D5")
@@ -213,7 +152,7 @@ def test_several_alike_are_decided_with_their_total_in_sight(
     assert "2,500 INR" in fin2.page.inner_text("main")
     fin2.judge_looks("approvals-bulk")
     fin2.page.keyboard.type("A test of many.")
-    _press(fin2, "Control+Enter")
+    press(fin2, "Control+Enter")
     assert "2 of 2 votes counted" in fin2.page.inner_text("main")
     fin2.judge_looks("approvals-bulk-done")
     fin2.open(f"{QUEUE}?show=ended")
@@ -230,6 +169,4 @@ def test_readers_see_that_values_are_hidden_and_why(sign_in: ArriveAs, refunds: 
     assert "txn_4200" not in said
     auditor.judge_looks("approvals-reader")
     fin1 = sign_in("fin1")
-    fin1.open(_page(asked, "reject"))
-    fin1.page.keyboard.type("Only a test.")
-    _press(fin1, "Control+Enter")
+    reject(fin1, asked)

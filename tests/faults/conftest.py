@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.plant import Plant
+from tests.faults.plant import SEALERS, Plant
 from tests.faults.services import Broker, Database
 
 FOLDER = Path(__file__).parent
@@ -44,13 +44,15 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 def plant(
     database: Database, broker: Broker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Plant]:
-    """Web, a worker with three children, and beat."""
+    """Web, a worker with three children, beat, and two sealers."""
     built = Plant(tmp_path_factory.mktemp("plant"), database.url, broker.url)
     built.settle()
     try:
         built.start_web()
         built.start_beat()
         built.start_worker()
+        for name in SEALERS:
+            built.start_sealer(name)
         yield built
     finally:
         built.stop()

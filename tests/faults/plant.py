@@ -21,6 +21,7 @@ from tests.ops.environment import ROOT, bare_environment
 from tests.ops.processes import free_port
 
 WORKERS = 3
+SEALERS = ("sealer-1", "sealer-2")
 START_SECONDS = 90.0
 _CELERY = ["-m", "celery", "-A", "contextos.celery", "-q"]
 
@@ -105,6 +106,10 @@ class Plant:
         schedule = ["--schedule", str(self.folder / "beat"), "--pidfile="]
         self._start("beat", [*_CELERY, "beat", "--loglevel", "WARNING", *schedule])
 
+    def start_sealer(self, name: str) -> None:
+        """One of the processes that seal the log."""
+        self._start(name, ["manage.py", "seal"])
+
     def start_embedded(self) -> None:
         """The worker of a single machine."""
         self._start("worker", ["manage.py", "run_embedded"])
@@ -141,6 +146,10 @@ class Plant:
         return wait_until(
             lambda: self.store.under_way() == 0, "every call has ended", seconds=seconds
         )
+
+    def sealed(self, *, seconds: float = 30.0) -> float:
+        """Wait until every record and event is under a checkpoint; how long that took."""
+        return wait_until(lambda: self.store.unsealed() == 0, "all is sealed", seconds=seconds)
 
     def _start(self, name: str, command: list[str]) -> None:
         with (self.folder / f"{name}.log").open("ab") as log:

@@ -43,6 +43,10 @@ class Store:
         sql = "SELECT count(*) FROM gateway_toolcall WHERE state IN ('queued', 'executing')"
         return int(self.rows(sql)[0][0])
 
+    def unsealed(self) -> int:
+        """How many records and events wait for a sealer."""
+        return int(self.rows("SELECT count(*) FROM audit_unsealedleaf")[0][0])
+
 
 @dataclass(frozen=True, slots=True)
 class Effect:

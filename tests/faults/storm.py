@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from tests.faults.caller import Caller, Unanswered
 from tests.faults.ledger_manifests import POST, POST_BLINDLY, READ, REPORT
-from tests.faults.plant import Plant
+from tests.faults.plant import SEALERS, Plant
 
 CALLS_PER_RUN = 150  # below the run's own budget of 200
 REPEATED = 0.3
@@ -112,9 +112,12 @@ class Storm:
             self._under_way = self._plant.store.under_way()
 
     def _kill_now_and_then(self, over: threading.Event) -> None:
-        """A worker's child, then the whole worker, and again."""
+        """A worker's child, then the whole worker, and again; each time a sealer as well."""
         while not over.wait(self._chance.uniform(3, 6)):
             self.tally.kills += 1
+            sealer = self._chance.choice(SEALERS)
+            self._plant.kill(sealer)
+            self._plant.start_sealer(sealer)
             if self.tally.kills % 3:
                 self._plant.kill_one_child("worker")
             else:

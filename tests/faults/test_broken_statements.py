@@ -15,6 +15,7 @@ from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
 
+from audit.models import LogLeaf, UnsealedLeaf
 from gateway.connectors.function.connector import runner_pool
 from gateway.models import IdempotencyKey, Run, ToolCall
 from gateway.states import CallState
@@ -171,6 +172,17 @@ def _key_lost(workshop: Workshop, call: ToolCall) -> None:
     IdempotencyKey.objects.filter(tool_call_id=call.pk).update(tool_call_id="tool_nowhere")
 
 
+def _leaf_lost(workshop: Workshop, call: ToolCall) -> None:
+    UnsealedLeaf.objects.filter(tenant_id=call.tenant_id).order_by("leaf_id")[0].delete()
+
+
+def _leaf_sealed_twice(workshop: Workshop, call: ToolCall) -> None:
+    leaf = UnsealedLeaf.objects.filter(tenant_id=call.tenant_id).order_by("leaf_id")[0]
+    LogLeaf.objects.create(
+        leaf_id=leaf.leaf_id, tenant_id=leaf.tenant_id, log_index=0, leaf_hash=leaf.leaf_hash
+    )
+
+
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
@@ -180,6 +192,8 @@ def _key_lost(workshop: Workshop, call: ToolCall) -> None:
         (_said_to_have_failed, "the ledger says otherwise"),
         (_reserved_for_ever, "its calls say"),
         (_key_lost, "keys name tool_nowhere"),
+        (_leaf_lost, "is 0 times in the log"),
+        (_leaf_sealed_twice, "is 2 times in the log"),
     ],
 )
 def test_the_check_itself_sees_what_is_wrong(

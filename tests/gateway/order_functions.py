@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gateway.functions import Call, Costs, InputRequired, ToolError, Working, function
+from gateway.functions import Call, Changed, Costs, InputRequired, ToolError, Working, function
 
 
 def ledger_of(pid: int) -> Path:
@@ -38,6 +38,9 @@ def lookup(args: dict[str, Any], call: Call) -> Any:
     _book(f"{call.tool_call_id} {order_id}")
     if order_id == "ord_0404":
         raise ToolError("ORDER_NOT_FOUND", "There is no such order.")
+    if order_id == "ord_0777":  # a look-up that is none
+        changes = [{"kind": "order.touched", "ref": order_id}]
+        return Changed({"order_id": order_id, "status": "delivered"}, changes)
     if order_id == "ord_0666":
         return {"unexpected": True}
     return {"order_id": order_id, "status": "delivered"}

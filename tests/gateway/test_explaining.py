@@ -31,14 +31,33 @@ DECIDING = (
     "registry/tenant_documents.py",
     "registry/policy/engine.py",
 )
-# Not on the way of a call: fetching pictures, and the work of people on these very pages.
-ASIDE = ("gateway/admin/", "gateway/icons.py", "gateway/explaining/", "gateway/reconcile.py")
+# Not on the way of a call: fetching pictures, reading a server into a draft, commands, alerts to
+# people, erasing, figures, replays, streams, and the work of people on these very pages.
+ASIDE = (
+    "gateway/admin/",
+    "gateway/alert_delivery.py",
+    "gateway/api/figures.py",
+    "gateway/discovery.py",
+    "gateway/erasable.py",
+    "gateway/explaining/",
+    "gateway/figures/",
+    "gateway/icons.py",
+    "gateway/management/",
+    "gateway/mode_corrections.py",
+    "gateway/reconcile.py",
+    "gateway/replaying/",
+    "gateway/siem/",
+)
 NEVER_A_REFUSAL = {
     Reason.ALLOWED_BY_RULE.value,
     Reason.ALLOWED_BY_DEFAULT.value,
     Reason.APPROVAL_REQUIRED.value,
     # Told to the person who does the work, never to a caller.
     *(spec.code for spec in catalogue() if spec.code.startswith(("icon.", "reconcile."))),
+    "adapter.reason_missing",
+    "alert.receiver_invalid",
+    "breaker.already_closed",
+    *("discovery.endpoint_needed", "discovery.not_mcp", "endpoint.exists", "endpoint.invalid"),
 }
 RUN = RunFacts(
     role="support_agent",

@@ -20,6 +20,7 @@ from gateway.refusals import close_windows
 from gateway.states import CallState
 from gateway.worker import work_on
 from tests.gateway.world import GatewayWorld
+from tests.recorded_worlds import ready
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("function_runner")]
 CALLS = "/api/v1/tool-calls"
@@ -27,7 +28,7 @@ CALLS = "/api/v1/tool-calls"
 
 @pytest.fixture
 def world() -> GatewayWorld:
-    return GatewayWorld(with_work=True)
+    return ready(GatewayWorld, with_work=True)
 
 
 def _lookup(world: GatewayWorld, run: dict[str, Any], order: str = "ord_0001", **more: Any) -> Any:
@@ -220,6 +221,22 @@ def test_racing_calls_never_overdraw_the_budget(world: GatewayWorld) -> None:
     assert codes == [202] * 4 + [429] * 4
     assert (held.reserved_cents, held.used_calls) == (20, 4)
     assert ToolCall.objects.count() == 4
+
+
+@pytest.mark.slow
+@pytest.mark.proves("C10")
+@pytest.mark.django_db(transaction=True)
+def test_sixty_four_threads_reserve_and_settle_to_the_cent(world: GatewayWorld) -> None:
+    run = world.open_run(run_budget={"max_cost_cents": 100, "max_calls": 64})
+    answers = _at_once(64, lambda number: _note(world, run, f"ik_{number}"))
+    taken = [a.json()["tool_call_id"] for a in answers if a.status_code == 202]
+    assert (len(taken), sorted({a.status_code for a in answers})) == (20, [202, 429])
+    held = Run.objects.get()
+    assert (held.used_calls, held.reserved_cents, held.spent_cents) == (20, 100, 0)
+    for call in taken:
+        work_on(call)
+    held.refresh_from_db()
+    assert (held.used_calls, held.reserved_cents, held.spent_cents) == (20, 0, 60)
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from contextos.core import strict_json
 from gateway.long_poll import AT_WORK, Application, patient
 from gateway.models import ToolCall
 from tests.approvals.world import GateWorld
+from tests.recorded_worlds import ready
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -75,7 +76,7 @@ class Caller:
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> GateWorld:
     monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)  # as contextos.asgi
-    return GateWorld()
+    return ready(GateWorld)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from gateway.sweep import sweep_calls
 from gateway.worker import work_on
 from tests.factories import make_agent, make_agent_token
 from tests.gateway.world import GatewayWorld
+from tests.recorded_worlds import ready
 
 pytestmark = [
     pytest.mark.django_db,
@@ -26,7 +27,7 @@ CALLS = "/api/v1/tool-calls"
 
 @pytest.fixture
 def world() -> GatewayWorld:
-    return GatewayWorld(with_work=True)
+    return ready(GatewayWorld, with_work=True)
 
 
 def _begun(world: GatewayWorld, kind: str = "plain") -> str:

@@ -19,9 +19,10 @@ from gateway.models import ToolCall
 from gateway.policy_history import recorded_policy_inputs
 from registry.models import AdapterVersion
 from registry.policy import evaluate, read_inputs
-from tests.append_only_flush import triggers_asleep
 from tests.gateway.world import GatewayWorld
 from tests.identity.signed_in import browser_of
+from tests.putting_back import triggers_asleep
+from tests.recorded_worlds import ready
 from tests.registry.api.calls import caller
 from tests.registry.documents import bundle
 from tests.registry.house import House
@@ -45,7 +46,7 @@ def _runner(django_db_setup: None) -> Iterator[None]:
 
 @pytest.fixture
 def world() -> GatewayWorld:
-    return GatewayWorld()
+    return ready(GatewayWorld)
 
 
 def _look_up(world: GatewayWorld, run: dict[str, Any], order: str = "ord_0001", **more: Any) -> Any:

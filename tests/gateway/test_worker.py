@@ -20,6 +20,9 @@ from gateway.sweep import sweep_calls
 from gateway.worker import work_on
 from registry.services.kill_switches import throw_switch
 from tests.gateway.world import GatewayWorld
+from tests.recorded_worlds import ready
+from tests.registry.documents import bundle
+from tests.registry.walks import policy_walk
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("function_runner")]
 CALLS = "/api/v1/tool-calls"
@@ -27,7 +30,7 @@ CALLS = "/api/v1/tool-calls"
 
 @pytest.fixture
 def world() -> GatewayWorld:
-    return GatewayWorld(with_work=True)
+    return ready(GatewayWorld, with_work=True)
 
 
 def _note(world: GatewayWorld, text: str, *, key: str = "ik_1", **how: Any) -> Any:
@@ -229,6 +232,27 @@ def _unknown(world: GatewayWorld, capability: str = "notes.add_blindly") -> Tool
     call.refresh_from_db()
     assert call.state == CallState.UNKNOWN_OUTCOME
     return call
+
+
+@pytest.mark.proves("C1", "C4")
+def test_a_rule_published_meanwhile_stops_what_waits_in_the_queue(
+    world: GatewayWorld, ledger: list[str]
+) -> None:
+    answer = _note(world, "hello")
+    quiet = {
+        "rule_id": "no_notes_after_six",
+        "description": "Nobody writes notes any more.",
+        "applies_to": {"capability": "notes.add"},
+        "if": {"==": [{"var": "request.args.text"}, "hello"]},
+        "then": {"allow": False},
+    }
+    policy_walk(world.house).published(bundle(version="1.1.0", rules=[quiet], tests=[]))
+    ToolCall.objects.update(created_at=timezone.now() - timedelta(minutes=1))
+    call = _worked(answer)
+    assert ledger == []
+    assert _statuses(world, call) == ["APPROVED", "REJECTED"]
+    shown = world.get(f"{CALLS}/{call.pk}").json()["result"]
+    assert (shown["status"], shown["error"]["code"]) == ("rejected", "policy.denied_by_rule")
 
 
 @pytest.mark.proves("C9", "E1")

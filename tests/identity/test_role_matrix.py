@@ -61,6 +61,7 @@ def _browser(role: str, tenant: Tenant) -> Client:
     return browser_of(user, tenant)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize(("role", "label", "allowed"), CASES)
 def test_a_role_sees_and_does_exactly_this(
     role: str, label: str, allowed: str, acme: Tenant

@@ -21,7 +21,7 @@ from tests.factories import SYSTEM, make_superuser, make_tenant
 from tests.identity.changes import CHANGES, Change
 
 # Services without a tenant to refuse; each has its own test below.
-INSTALLATION_LEVEL = {"create_tenant", "rotate_key"}
+INSTALLATION_LEVEL = {"create_tenant", "revoke_key", "rotate_key"}
 by_name = pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.name)
 
 

@@ -214,7 +214,7 @@ def test_a_persons_token_ends_with_the_membership(acme: Tenant) -> None:
     membership = grant(user, acme, "finance_approver")
     token = make_user_token(user, acme).token
     Membership.objects.filter(pk=membership.pk).update(valid_until=datetime.now(UTC))
-    assert refused(token) == "auth.subject_inactive"
+    assert refused(token) == "auth.access_ended"
 
 
 def test_a_token_of_one_tenant_says_nothing_in_another(acme: Tenant, globex: Tenant) -> None:
@@ -309,6 +309,40 @@ def test_a_changed_byte_anywhere_is_noticed(agent: Agent) -> None:
         letter = "A" if token[position] != "A" else "B"
         with pytest.raises(ContextOSError):
             verify_bearer(token[:position] + letter + token[position + 1 :])
+
+
+# --- seen before --------------------------------------------------------------------------------
+def test_a_token_used_before_is_judged_anew_in_everything_but_its_signature(agent: Agent) -> None:
+    made = make_agent_token(agent, lifetime=timedelta(minutes=5))
+    assert verify_bearer(made.token).id == verify_bearer(made.token).id == "refunds"
+    with time_machine.travel(datetime.now(UTC) + timedelta(minutes=5, seconds=6)):
+        assert refused(made.token) == "auth.expired"
+    Agent.objects.filter(pk=agent.pk).update(max_mode="read_only")
+    assert verify_bearer(made.token).max_mode is ApprovalMode.READ_ONLY
+    services.revoke_token(token_id=made.row.pk, actor=SYSTEM, reason="leaked")
+    assert refused(made.token) == "auth.revoked"
+
+
+def test_a_token_used_before_falls_with_its_key(agent: Agent, tmp_path: Path) -> None:
+    token = make_agent_token(agent).token
+    assert verify_bearer(token).id == "refunds"
+    for file in (tmp_path / "keys").rglob("*"):
+        if file.is_file():
+            file.unlink()
+    make_agent_token(agent)  # where a developer sits, that makes a key anew
+    forget_cached_keys()
+    assert refused(token) == "auth.unknown_key"
+
+
+def test_the_second_use_checks_no_signature(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = make_agent_token(agent).token
+    verify_bearer(token)
+    checked: list[object] = []
+    monkeypatch.setattr(
+        "contextos.core.tokens._check_signature", lambda *given: checked.append(given)
+    )
+    assert verify_bearer(token).id == "refunds"
+    assert not checked
 
 
 # --- rotation -----------------------------------------------------------------------------------

@@ -3,20 +3,21 @@
 from typing import Any
 
 import anyio
-import httpcore
+import httpcore2
 import pytest
 
 from contextos.core.errors import ContextOSError
-from contextos.net import AsyncGuardedBackend, EgressPolicy, EgressRule
+from contextos.net import EgressPolicy, EgressRule
+from contextos.net.async_backend import AsyncGuardedBackend
 from tests.net.conftest import FixedResolver, local_rule
 from tests.net.spellings import FORBIDDEN_IPV4
 from tests.net.upstreams import Upstream
 
 
-def fetch(rule: EgressRule, resolver: FixedResolver, url: str) -> httpcore.Response:
-    async def run() -> httpcore.Response:
+def fetch(rule: EgressRule, resolver: FixedResolver, url: str) -> httpcore2.Response:
+    async def run() -> httpcore2.Response:
         backend = AsyncGuardedBackend(EgressPolicy(rule), resolver)
-        async with httpcore.AsyncConnectionPool(network_backend=backend) as pool:
+        async with httpcore2.AsyncConnectionPool(network_backend=backend) as pool:
             return await pool.request("GET", url, extensions={"timeout": {"connect": 2.0}})
 
     return anyio.run(run)

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
+pytestmark = pytest.mark.django_db  # some figures are read from the tables
 TOKEN = "scrape-7Hq2vX9mT4bL1nR8cW5zK3pD6fS0gJ"
 
 

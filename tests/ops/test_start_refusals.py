@@ -8,6 +8,8 @@ import pytest
 
 from tests.ops.environment import bare_environment, manage, production_environment, run
 
+pytestmark = pytest.mark.live
+
 SPOILED: list[tuple[dict[str, str], str]] = [
     ({"CONTEXTOS_SECRET_KEY": ""}, "contextos.E002"),
     ({"CONTEXTOS_SECRET_KEY": "django-insecure-" + "k3J9" * 12}, "contextos.E002"),

@@ -72,6 +72,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return bare_environment() | {"CONTEXTOS_DATA_DIR": str(tmp_path)}
 
 
+@pytest.mark.live
 def test_a_request_becomes_a_span_of_its_callers_trace(
     collector: Collector, environment: dict[str, str]
 ) -> None:
@@ -85,6 +86,7 @@ def test_a_request_becomes_a_span_of_its_callers_trace(
     assert f'"span_id":"{spans[0].span_id.hex()}"' in outcome.stderr
 
 
+@pytest.mark.live
 def test_queries_are_not_exported(collector: Collector, environment: dict[str, str]) -> None:
     run(VISIT, environment | {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url})
     everything = b"".join(body for bodies in collector.bodies.values() for body in bodies)
@@ -92,6 +94,7 @@ def test_queries_are_not_exported(collector: Collector, environment: dict[str, s
     assert b"s3cr3t" not in everything
 
 
+@pytest.mark.live
 def test_service_and_version_are_named_and_metrics_follow(
     collector: Collector, environment: dict[str, str]
 ) -> None:
@@ -103,6 +106,7 @@ def test_service_and_version_are_named_and_metrics_follow(
     assert named["deployment.environment.name"] == "development"
 
 
+@pytest.mark.live
 def test_a_collector_that_is_gone_breaks_nothing(environment: dict[str, str]) -> None:
     gone = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
     outcome = run(VISIT, environment | gone)
@@ -111,6 +115,21 @@ def test_a_collector_that_is_gone_breaks_nothing(environment: dict[str, str]) ->
 
 
 def test_without_a_collector_nothing_of_it_is_loaded(environment: dict[str, str]) -> None:
-    code = "import sys, contextos.wsgi; print([m for m in sys.modules if 'opentelemetry' in m])"
+    code = "import sys, contextos.wsgi; print([m for m in sys.modules if 'opentelemetry.sdk' in m])"
     outcome = run(["-c", code], environment)
     assert (outcome.returncode, outcome.stdout.strip()) == (0, "[]")
+
+
+def test_with_a_collector_everything_that_reaches_out_is_traced(
+    environment: dict[str, str],
+) -> None:
+    code = (
+        "import contextos.wsgi\n"
+        "from opentelemetry.instrumentation import celery, django, httpx, psycopg, redis\n"
+        "made = (celery.CeleryInstrumentor, django.DjangoInstrumentor,\n"
+        "  httpx.HTTPXClientInstrumentor, psycopg.PsycopgInstrumentor, redis.RedisInstrumentor)\n"
+        "print([one().is_instrumented_by_opentelemetry for one in made])"
+    )
+    gone = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
+    outcome = run(["-c", code], environment | gone)
+    assert outcome.stdout.strip() == str([True] * 5), outcome.stderr

@@ -71,3 +71,37 @@ def test_any_text_is_either_honoured_or_replaced_by_a_valid_header(text: str) ->
     trace = begin_trace(text)
     assert parse_traceparent(trace.echo) is not None
     assert parse_traceparent(trace.traceparent) is not None
+
+
+@pytest.mark.proves("C22")
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ("a=1,b=2", "a=1,b=2"),
+        (" a=1 ,\tb=2, ,", "a=1,b=2"),
+        ("a=1,b=2,a=3", "a=1,b=2"),  # a key counts once, and the newest stands first
+        ("tenant@vendor=x y", "tenant@vendor=x y"),
+        ("a", None),
+        ("A=1", None),
+        ("a=1,b==2", None),
+        ("a=1;b=2\x00", None),
+        ("a=é", None),
+        (",".join(f"k{n}=v" for n in range(33)), None),
+        (",".join(["a=1", f"long={'x' * 200}", *(f"b{n}={'z' * 90}" for n in range(5))]), 512),
+        (f"a={'x' * 9000}", None),
+    ],
+)
+def test_of_a_tracestate_what_is_sound_is_passed_on(sent: str, kept: str | int | None) -> None:
+    state = begin_trace(GOOD, sent).state
+    if isinstance(kept, int):
+        assert state is not None
+        assert len(state) <= kept
+        assert state.startswith("a=1,b0=")
+        assert "long" not in state
+    else:
+        assert state == kept
+
+
+def test_two_traceparents_are_none() -> None:
+    assert parse_traceparent(f"{GOOD},{GOOD}") is None
+    assert begin_trace(f"{GOOD},{GOOD}", "a=1").state is None

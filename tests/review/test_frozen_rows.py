@@ -13,7 +13,7 @@ from contextos.review.checks import frozen_triggers_stand
 from contextos.review.states import LIFECYCLE
 from registry.models import AdapterVersion, Finding
 from registry.services import lifecycle
-from tests.append_only_flush import triggers_asleep
+from tests.putting_back import triggers_asleep
 from tests.registry.house import House
 from tests.registry.manifests import orders, refunds, with_warning
 

@@ -106,6 +106,20 @@ CRYPTO_CODES = (
         remediation="Create one with `manage.py rotate_keys`, and check CONTEXTOS_KEYS_DIR.",
     ),
     ErrorSpec(
+        code="signing.key_unknown",
+        kind=Kind.VALIDATION,
+        http_status=404,
+        title="There is no such key",
+        remediation="Name a kid that stands in the folder of the purpose in CONTEXTOS_KEYS_DIR.",
+    ),
+    ErrorSpec(
+        code="signing.key_active",
+        kind=Kind.VALIDATION,
+        http_status=409,
+        title="The key is the one that signs now",
+        remediation="Rotate the purpose first, then revoke the key that was rotated out.",
+    ),
+    ErrorSpec(
         code="signing.key_exposed",
         kind=Kind.INTERNAL,
         http_status=503,

@@ -12,11 +12,11 @@ from django.utils.safestring import SafeString
 
 from contextos.adminkit.actions import action, display
 from contextos.adminkit.base import TenantScopedAdmin
+from contextos.adminkit.confirmation import Question, confirm
 from contextos.adminkit.display import mode_badge
 from contextos.adminkit.secrets import secret_field
 from contextos.identity import services
 from contextos.identity.actors import actor_of
-from contextos.identity.admin.confirmation import Question, confirm
 from contextos.identity.admin.tenants import active_badge
 from contextos.identity.callbacks import callback_facts, shown_secret
 from contextos.identity.models import Agent

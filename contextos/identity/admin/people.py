@@ -15,12 +15,12 @@ from django.utils.safestring import SafeString
 
 from contextos.adminkit.actions import action, display
 from contextos.adminkit.base import TabularInline, TenantScopedAdmin
+from contextos.adminkit.confirmation import Question, confirm
 from contextos.adminkit.display import Tone, badge, when
 from contextos.adminkit.tenancy import acting_tenant
 from contextos.core.errors import coded_error
 from contextos.identity import second_factor, services
 from contextos.identity.actors import actor_of
-from contextos.identity.admin.confirmation import Question, confirm
 from contextos.identity.admin.role_words import RoleFilter, RolesInWords
 from contextos.identity.admin.tenants import active_badge
 from contextos.identity.models import Membership, User

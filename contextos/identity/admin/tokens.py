@@ -18,13 +18,13 @@ from django.views.decorators.debug import sensitive_variables
 
 from contextos.adminkit.actions import action, display
 from contextos.adminkit.base import TenantScopedAdmin
+from contextos.adminkit.confirmation import Question, confirm
 from contextos.adminkit.display import Tone, badge, mode_badge, when
 from contextos.adminkit.tenancy import acting_tenant
 from contextos.core.errors import ContextOSError
 from contextos.core.modes import ApprovalMode
 from contextos.identity import services
 from contextos.identity.actors import actor_of
-from contextos.identity.admin.confirmation import Question, confirm
 from contextos.identity.durations import parse_duration
 from contextos.identity.models import Agent, IssuedToken, Membership, Tenant, User
 from contextos.identity.services import IssuedGrant

@@ -62,6 +62,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'set of recovery codes',
+                "constraints": [
+                    models.UniqueConstraint(fields=('user',), name='one_recovery_set_each'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -105,6 +108,10 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['tenant', 'user', 'role'],
+                "constraints": [
+                    models.UniqueConstraint(fields=('user', 'tenant', 'role'), name='membership_once'),
+                    models.CheckConstraint(condition=models.Q(('valid_from__isnull', True), ('valid_until__isnull', True), ('valid_until__gt', models.F('valid_from')), _connector='OR'), name='membership_ends_after_it_begins'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -130,6 +137,13 @@ class Migration(migrations.Migration):
                 'ordering': ['-issued_at', 'token_id'],
                 'permissions': [('revoke_issuedtoken', 'Can revoke tokens')],
                 'default_permissions': ('add', 'view'),
+                "indexes": [
+                    models.Index(fields=['tenant', 'kind', 'subject'], name='token_by_subject'),
+                ],
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(('kind__in', ['agent', 'user', 'adapter'])), name='token_kind_known'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('revoked_at__isnull', True), ('revoked_by', '')), models.Q(('revoked_at__isnull', False), models.Q(('revoked_by', ''), _negated=True)), _connector='OR'), name='token_revocation_is_whole'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -143,6 +157,10 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['tenant', 'name'],
                 'default_permissions': ('add', 'change', 'view'),
+                "constraints": [
+                    models.UniqueConstraint(fields=('tenant', 'name'), name='environment_once_per_tenant'),
+                    models.CheckConstraint(condition=models.Q(('name__in', ['production', 'staging', 'development', 'workstation'])), name='environment_name_known'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -164,6 +182,12 @@ class Migration(migrations.Migration):
                 'ordering': ['tenant', 'agent_id'],
                 'permissions': [('suspend_agent', 'Can switch agents off and on')],
                 'default_permissions': ('add', 'change', 'view'),
+                "constraints": [
+                    models.UniqueConstraint(fields=('tenant', 'agent_id'), name='agent_once_per_tenant'),
+                    models.UniqueConstraint(condition=models.Q(('agent_urn', ''), _negated=True), fields=('tenant', 'agent_urn'), name='agent_urn_once_per_tenant'),
+                    models.UniqueConstraint(condition=models.Q(('workload_identity', ''), _negated=True), fields=('tenant', 'workload_identity'), name='workload_once_per_tenant'),
+                    models.CheckConstraint(condition=models.Q(('max_mode__in', ['read_only', 'local_write', 'network', 'delegated', 'destructive'])), name='agent_max_mode_known'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -182,6 +206,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'authenticator app',
+                "constraints": [
+                    models.UniqueConstraint(condition=models.Q(('confirmed', True)), fields=('user',), name='one_confirmed_totp_each'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -202,66 +229,10 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['tenant', 'issuer'],
                 'default_permissions': ('add', 'change', 'view'),
+                "constraints": [
+                    models.UniqueConstraint(fields=('tenant', 'issuer', 'subject_kind'), name='issuer_once_per_tenant_and_kind'),
+                    models.CheckConstraint(condition=models.Q(('subject_kind__in', ['agent', 'user'])), name='issuer_subject_kind_known'),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='recoverydevice',
-            constraint=models.UniqueConstraint(fields=('user',), name='one_recovery_set_each'),
-        ),
-        migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.UniqueConstraint(fields=('user', 'tenant', 'role'), name='membership_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.CheckConstraint(condition=models.Q(('valid_from__isnull', True), ('valid_until__isnull', True), ('valid_until__gt', models.F('valid_from')), _connector='OR'), name='membership_ends_after_it_begins'),
-        ),
-        migrations.AddIndex(
-            model_name='issuedtoken',
-            index=models.Index(fields=['tenant', 'kind', 'subject'], name='token_by_subject'),
-        ),
-        migrations.AddConstraint(
-            model_name='issuedtoken',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['agent', 'user', 'adapter'])), name='token_kind_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='issuedtoken',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('revoked_at__isnull', True), ('revoked_by', '')), models.Q(('revoked_at__isnull', False), models.Q(('revoked_by', ''), _negated=True)), _connector='OR'), name='token_revocation_is_whole'),
-        ),
-        migrations.AddConstraint(
-            model_name='environment',
-            constraint=models.UniqueConstraint(fields=('tenant', 'name'), name='environment_once_per_tenant'),
-        ),
-        migrations.AddConstraint(
-            model_name='environment',
-            constraint=models.CheckConstraint(condition=models.Q(('name__in', ['production', 'staging', 'development', 'workstation'])), name='environment_name_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='agent',
-            constraint=models.UniqueConstraint(fields=('tenant', 'agent_id'), name='agent_once_per_tenant'),
-        ),
-        migrations.AddConstraint(
-            model_name='agent',
-            constraint=models.UniqueConstraint(condition=models.Q(('agent_urn', ''), _negated=True), fields=('tenant', 'agent_urn'), name='agent_urn_once_per_tenant'),
-        ),
-        migrations.AddConstraint(
-            model_name='agent',
-            constraint=models.UniqueConstraint(condition=models.Q(('workload_identity', ''), _negated=True), fields=('tenant', 'workload_identity'), name='workload_once_per_tenant'),
-        ),
-        migrations.AddConstraint(
-            model_name='agent',
-            constraint=models.CheckConstraint(condition=models.Q(('max_mode__in', ['read_only', 'local_write', 'network', 'delegated', 'destructive'])), name='agent_max_mode_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='totpdevice',
-            constraint=models.UniqueConstraint(condition=models.Q(('confirmed', True)), fields=('user',), name='one_confirmed_totp_each'),
-        ),
-        migrations.AddConstraint(
-            model_name='trustedissuer',
-            constraint=models.UniqueConstraint(fields=('tenant', 'issuer', 'subject_kind'), name='issuer_once_per_tenant_and_kind'),
-        ),
-        migrations.AddConstraint(
-            model_name='trustedissuer',
-            constraint=models.CheckConstraint(condition=models.Q(('subject_kind__in', ['agent', 'user'])), name='issuer_subject_kind_known'),
         ),
     ]

@@ -38,15 +38,16 @@ class TotpDevice(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[misc]
 
     def set_secret(self, secret: bytes) -> None:
         """Keep a shared secret; call before saving."""
-        self.secret = encrypt_field(secret, context=self._context)
+        self.secret = encrypt_field(secret, context=self.context)
 
     @property
-    def _context(self) -> str:
+    def context(self) -> str:
+        """Where the ciphertext of its secret belongs."""
         return f"identity.totp:{self.user.user_id}"
 
     def plain_secret(self) -> bytes:
         """The shared secret; only enrolment and verification need it."""
-        return decrypt_field(bytes(self.secret), context=self._context)
+        return decrypt_field(bytes(self.secret), context=self.context)
 
     def base32_secret(self) -> str:
         """The secret as an authenticator app wants it typed."""

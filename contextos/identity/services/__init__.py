@@ -2,7 +2,7 @@
 
 from contextos.identity.services.agents import register_agent, set_agent_active, update_agent
 from contextos.identity.services.issuers import set_issuer_active, trust_issuer, update_issuer
-from contextos.identity.services.keys import rotate_key
+from contextos.identity.services.keys import revoke_key, rotate_key
 from contextos.identity.services.memberships import change_role_term, grant_role, revoke_role
 from contextos.identity.services.people import (
     activate_user,
@@ -39,6 +39,7 @@ __all__ = [
     "issue_agent_token",
     "issue_user_token",
     "register_agent",
+    "revoke_key",
     "revoke_role",
     "revoke_token",
     "rotate_key",

@@ -21,7 +21,7 @@ from contextos.identity.actors import require_authority
 from contextos.identity.changes import lock, require_reason
 from contextos.identity.events import record_event
 from contextos.identity.keyring import token_signer
-from contextos.identity.models import Agent, IssuedToken, Tenant, User
+from contextos.identity.models import Agent, IssuedToken, Membership, Tenant, User
 from contextos.identity.models.tokens import TokenKind
 from contextos.identity.token_terms import AUDIENCE, TOKEN_TYPE, token_issuer
 
@@ -92,9 +92,19 @@ def issue_user_token(
         label=user.username,
         mode=parse_mode(max_mode) if max_mode else ApprovalMode.DESTRUCTIVE,
         actor=actor,
-        lifetime=lifetime,
+        lifetime=_within_term(user, tenant_id, lifetime),
         scopes=scopes,
     )
+
+
+def _within_term(user: User, tenant_id: str, lifetime: timedelta) -> timedelta:
+    """No longer than the last of the person's roles: an auditor's token ends with the access."""
+    held = Membership.objects.current().filter(user=user, tenant_id=tenant_id)
+    ends = list(held.values_list("valid_until", flat=True))
+    if not ends or None in ends:
+        return lifetime
+    left = max(end for end in ends if end is not None) - utcnow()
+    return min(lifetime, max(left, timedelta(seconds=1)))
 
 
 @transaction.atomic

@@ -15,15 +15,15 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connection
 
-from contextos.demo.payments import LEDGER_VARIABLE
 from contextos.demo.readiness import PAUSE_SECONDS, answers_ready
 from contextos.demo.ready_file import write_private
-from contextos.demo.supervisor import ProcessSpec, Supervisor, port_is_free
+from contextos.demo.supervisor import ProcessSpec, Supervisor, free_port_beside, port_is_free
+from contextos.demo.upstreams import payments_token_file
 from contextos.demo.world import World, build_world
 from contextos.startup import refuse_if_unsafe
 
 READY_WITHIN_SECONDS = 90
-FUNCTION_MODULES = ("contextos.demo.functions", "contextos.demo.payments", "contextos.demo.desk")
+FUNCTION_MODULES = ("contextos.demo.functions", "contextos.demo.desk")
 
 
 class Command(BaseCommand):
@@ -43,13 +43,17 @@ class Command(BaseCommand):
         port, ready_file = _port(options["port"]), options["ready_file"]
         refuse_if_unsafe()
         self._refuse_a_bad_start(port)
-        world = self._prepare()
-        supervisor = Supervisor(_processes(port), _child_environment(port))
+        waiting_port = free_port_beside(port)
+        payments_port = free_port_beside(waiting_port)
+        world = self._prepare(payments_port)
+        processes = [_payments(payments_port), *_processes(port, waiting_port)]
+        supervisor = Supervisor(processes, _child_environment(port))
         supervisor.stop_on_signals()
         try:
             supervisor.start()
-            if self._wait(supervisor, port):
-                self._announce(world, port, Path(ready_file) if ready_file else None)
+            ports = (port, waiting_port, payments_port)
+            if all(self._wait(supervisor, each) for each in ports):
+                self._announce(world, port, waiting_port, Path(ready_file) if ready_file else None)
                 self._report_end(supervisor.wait())
         finally:
             supervisor.stop()
@@ -76,7 +80,7 @@ class Command(BaseCommand):
                 f"{folder} is read-only: choose a writable folder with --data-dir.", returncode=2
             )
 
-    def _prepare(self) -> World:
+    def _prepare(self, payments_port: int) -> World:
         self.stderr.write(f"demo: preparing {settings.DATA_DIR} ...")
         try:
             call_command("migrate", verbosity=0, interactive=False)
@@ -85,7 +89,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"the database {place} can't be used: {fault}", returncode=2
             ) from fault
-        return build_world()
+        return build_world(payments_url=f"http://127.0.0.1:{payments_port}/mcp")
 
     def _wait(self, supervisor: Supervisor, port: int) -> bool:
         started = time.monotonic()
@@ -103,11 +107,14 @@ class Command(BaseCommand):
             name, code = dead
             raise CommandError(f"the {name} process ended with code {code}; see the lines above.")
 
-    def _announce(self, world: World, port: int, ready_file: Path | None) -> None:
-        ready = world.ready_object(url=f"http://127.0.0.1:{port}")
+    def _announce(
+        self, world: World, port: int, waiting_port: int, ready_file: Path | None
+    ) -> None:
+        url = f"http://127.0.0.1:{port}"
+        ready = world.ready_object(url=url)
         if ready_file:
             write_private(ready_file, ready)
-        self.stderr.write(world.greeting(url=f"http://127.0.0.1:{port}"))
+        self.stderr.write(world.greeting(url=url, waiting_url=f"http://127.0.0.1:{waiting_port}"))
         if not self.stdout.isatty():  # for scripts; a person has just read the greeting
             self.stdout.write(json.dumps(ready))
             self.stdout.flush()
@@ -123,19 +130,31 @@ def _port(given: object) -> int:
     return port
 
 
-def _processes(port: int) -> list[ProcessSpec]:
-    threads = min(8, 2 * (os.cpu_count() or 1) + 1)  # more, and granian warns on every start
-    web = ProcessSpec("web", ["serve", "--port", str(port), "--threads", str(threads)])
+def _processes(port: int, waiting_port: int) -> list[ProcessSpec]:
+    web = ProcessSpec("web", ["serve", "--port", str(port)])
+    waits = ProcessSpec("long-poll", ["serve", "--asgi", "--port", str(waiting_port)], revived=True)
+    return [web, waits, *_workers()]
+
+
+def _payments(port: int) -> ProcessSpec:
+    """A server that is not ours, as far as the gateway knows."""
+    ledger = settings.DATA_DIR / "payments-ledger.sqlite3"
+    where = ["--port", str(port), "--ledger", str(ledger)]
+    token = ["--token-file", str(payments_token_file())]
+    return ProcessSpec("payments", [*where, *token], "contextos.demo.payments", revived=True)
+
+
+def _workers() -> list[ProcessSpec]:
     if not settings.CELERY_BROKER_URL:
-        return [web, ProcessSpec("worker", ["run_embedded"], revived=True)]
+        return [ProcessSpec("worker", ["run_embedded"], revived=True, ends_last=True)]
     celery = ["-A", "contextos.celery", "-q"]
     schedule = str(settings.DATA_DIR / "celerybeat-schedule")
     worker = [*celery, "worker", "--concurrency", "4", "--loglevel", "WARNING", "-P", "prefork"]
     beat = [*celery, "beat", "--schedule", schedule, "--loglevel", "WARNING", "--pidfile="]
     return [
-        web,
         ProcessSpec("worker", worker, "celery", revived=True),
         ProcessSpec("beat", beat, "celery", revived=True),
+        ProcessSpec("sealer", ["seal"], revived=True, ends_last=True),
     ]
 
 
@@ -150,8 +169,6 @@ def _child_environment(port: int) -> dict[str, str]:
         "CONTEXTOS_PUBLIC_URL": f"http://127.0.0.1:{port}",
         # The demo's functions beside those of whoever tries out their own.
         "CONTEXTOS_FUNCTION_MODULES": _with(FUNCTION_MODULES, settings.CONTEXTOS_FUNCTION_MODULES),
-        "CONTEXTOS_FUNCTION_ENVIRONMENT": _with([LEDGER_VARIABLE], settings.FUNCTION_ENVIRONMENT),
-        LEDGER_VARIABLE: str(settings.DATA_DIR / "payments-ledger.sqlite3"),
         "CONTEXTOS_LOG_FORMAT": os.environ.get("CONTEXTOS_LOG_FORMAT", "console"),
         "CONTEXTOS_LOG_LEVEL": os.environ.get("CONTEXTOS_LOG_LEVEL", "WARNING"),
         # Files come from static/ here, so WhiteNoise need not miss a collected folder.

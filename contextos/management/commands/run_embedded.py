@@ -10,7 +10,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from contextos.embedded import PeriodicRunner, jobs_from_schedule
-from contextos.startup import refuse_if_unsafe
+from contextos.ending import announce_end
+from contextos.startup import preload, refuse_if_unsafe
 
 
 class Command(BaseCommand):
@@ -25,15 +26,19 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         """Start, wait for a signal, let what runs come to its end."""
         refuse_if_unsafe()
+        from audit.sealer import SealerThread
         from gateway.worker_pool import WorkerPool
 
+        preload()
         stopping = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopping.set())
         runner = PeriodicRunner(jobs_from_schedule(settings.CELERY_BEAT_SCHEDULE))
-        pool = WorkerPool(settings.EMBEDDED_WORKERS)
-        runner.start()
-        pool.start()
+        pool, sealer = WorkerPool(settings.EMBEDDED_WORKERS), SealerThread()
+        for part in (runner, pool, sealer):
+            part.start()
         stopping.wait()
-        if not pool.stop() or not runner.stop():
+        announce_end()
+        # The sealer goes last: what the others write to the end is sealed too.
+        if not all([pool.stop(), runner.stop(), sealer.stop()]):
             raise CommandError("a call or a periodic job did not finish in time and was cut off.")

@@ -14,6 +14,7 @@ from typing import Any
 from gateway.connectors.function.frames import FrameTooLarge, PeerGone, read_frame, write_frame
 from gateway.functions import (
     Call,
+    Changed,
     Costs,
     InputRequired,
     Registration,
@@ -110,6 +111,9 @@ def _reply(result: Any) -> dict[str, Any]:
         return {"input_required": dict(result.task), "request": wanted}
     if isinstance(result, Costs):
         return {"output": result.output, "cost_cents": result.cost_cents}
+    if isinstance(result, Changed):
+        changes = [dict(change) for change in result.mutations]
+        return {"output": result.output, "cost_cents": result.cost_cents, "mutations": changes}
     return {"output": result}
 
 

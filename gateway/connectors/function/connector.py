@@ -152,5 +152,6 @@ def _reply(raw: Mapping[str, Any]) -> Reply:
         kind=ReplyKind.OUTPUT,
         output=raw.get("output"),
         cost_cents=raw.get("cost_cents"),
+        mutations=raw.get("mutations") or (),
         upstream_status="ok",
     )

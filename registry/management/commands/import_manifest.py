@@ -6,16 +6,14 @@ import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db.models import Q
 
 from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.events import automation
 from contextos.core.text import single_line
-from contextos.identity.access import roles_of
-from contextos.identity.models import Membership, Tenant, User
+from contextos.identity.models import Tenant
+from registry.management.authors import default_author, named_author
 from registry.management.manifest_files import EXIT_REFUSED, EXIT_UNREADABLE, read_file
 from registry.models import AdapterVersion
-from registry.roles import AUTHORS
 from registry.services.manifests import create_draft
 
 ACTOR = automation("manage.py import_manifest")
@@ -72,27 +70,5 @@ class Command(BaseCommand):
 def _import(data: bytes, tenant_id: str, author: str | None) -> AdapterVersion:
     if not Tenant.objects.filter(pk=tenant_id).exists():
         raise coded_error("request.not_found", message=f"There is no tenant {tenant_id}.")
-    person = _named(author, tenant_id) if author else _default_author(tenant_id)
+    person = named_author(author, tenant_id) if author else default_author(tenant_id)
     return create_draft(tenant_id=tenant_id, document=data, author=person, actor=ACTOR)
-
-
-def _named(name: str, tenant_id: str) -> User:
-    user = User.objects.filter(Q(username=name) | Q(user_id=name)).first()
-    if user is None:
-        raise coded_error("request.not_found", message=f"There is no person called {name}.")
-    if AUTHORS.isdisjoint(roles_of(user, tenant_id)):
-        raise coded_error("role.missing", data={"roles": sorted(AUTHORS)})
-    return user
-
-
-def _default_author(tenant_id: str) -> User:
-    members = Membership.objects.current().filter(tenant_id=tenant_id).order_by("pk")
-    for role in ("manifest_author", "platform_admin"):
-        found = members.filter(role__name=role).select_related("user").first()
-        if found is not None:
-            return found.user
-    raise coded_error(
-        "role.missing",
-        message=f"Nobody in {tenant_id} may write manifests.",
-        remediation="Give somebody the role manifest_author there, or name one with --author.",
-    )

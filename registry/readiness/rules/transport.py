@@ -1,5 +1,6 @@
 """How the adapter is reached: https, a public address, a time limit, known origins."""
 
+import re
 from collections.abc import Iterator
 
 from registry.manifest import Manifest
@@ -9,6 +10,7 @@ from registry.readiness.findings import Complaint, Severity
 from registry.readiness.hosts import doubtful_host, is_http_url, private_host, scheme_of
 from registry.readiness.words import show
 
+_NAMED = re.compile(r"endpoint://[a-z0-9][a-z0-9._-]{0,99}")
 _HTTP_KINDS = frozenset({"streamable_http", "https", "a2a_jsonrpc", "a2a_http_json"})
 _CUSTOM_NOTES = ("framing", "auth", "replay", "cancellation", "observation")
 _PINS = {"openapi": "spec_digest", "a2a": "agent_card_digest"}
@@ -86,11 +88,14 @@ def transport_internal_name(manifest: Manifest) -> Iterator[Complaint]:
     Severity.WARN,
     title="A remote adapter has no usable endpoint",
     why="The gateway can't call what it can't address.",
-    fix="Put the adapter's https address into `endpoint_ref`.",
+    fix="Put the adapter's https address into `endpoint_ref`, or `endpoint://name`, a name whose "
+    "address an operator enters per environment.",
 )
 def transport_endpoint_missing(manifest: Manifest) -> Iterator[Complaint]:
     url = text(manifest.transport, "endpoint_ref")
-    if manifest.transport_kind in _HTTP_KINDS and not is_http_url(url):
+    if manifest.transport_kind not in _HTTP_KINDS or _NAMED.fullmatch(url):
+        return
+    if not is_http_url(url):
         said = f"{show(url)} is no http(s) address" if url else "No endpoint is declared"
         yield Complaint("/transport/endpoint_ref", f"{said}.")
 

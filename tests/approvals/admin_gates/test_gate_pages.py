@@ -11,7 +11,6 @@ from django.test.utils import CaptureQueriesContext
 
 from approvals.models import GateVersion
 from contextos.review.states import VersionState
-from tests.append_only_flush import triggers_asleep
 from tests.approvals.admin_gates.visits import (
     READERS,
     WRITERS,
@@ -22,6 +21,7 @@ from tests.approvals.admin_gates.visits import (
     text_of,
 )
 from tests.approvals.test_gates import gate, stage
+from tests.putting_back import triggers_asleep
 
 TABS = (
     "overview",
@@ -37,6 +37,7 @@ TABS = (
 
 
 # --- who -----------------------------------------------------------------------------------------
+@pytest.mark.live
 @pytest.mark.proves("D1")
 @pytest.mark.parametrize("name", READERS)
 def test_everybody_with_a_part_in_gates_reads_every_tab(house: GateHouse, name: str) -> None:

@@ -17,6 +17,7 @@ from contextos.identity.models import User
 from tests.approvals.admin_gates.rows import make_group
 from tests.approvals.admin_gates.visits import GateHouse, gate_page, text_of
 from tests.approvals.test_gates import gate, stage
+from tests.depth import examples
 from tests.factories import SYSTEM, make_agent, make_member
 
 
@@ -120,7 +121,7 @@ def test_another_tenants_people_are_never_offered(house: GateHouse, neighbour: G
     assert names(only).isdisjoint({user.user_id for user in neighbour.keepers})
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(1, 3), st.frozensets(st.sampled_from("abcdef"))),

@@ -15,6 +15,7 @@ from contextos.core.errors import ContextOSError
 from tests.approvals.admin_gates.visits import GateHouse, page, text_of
 from tests.approvals.world import GATE, GateWorld
 from tests.identity.signed_in import browser_of
+from tests.recorded_worlds import ready
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -140,7 +141,7 @@ def test_days_that_make_no_sense_are_refused_with_the_reason(
 
 @pytest.fixture
 def world(db: None) -> GateWorld:
-    return GateWorld()
+    return ready(GateWorld)
 
 
 @pytest.mark.proves("D3")

@@ -20,6 +20,7 @@ from contextos.identity.models import User
 from tests.approvals.api.queue import approver, schema, sound
 from tests.approvals.world import CALLS, GATE, KEY, GateWorld
 from tests.factories import SYSTEM, make_tenant, make_user_token
+from tests.recorded_worlds import ready
 from tests.registry.api.calls import Caller, code_of
 from tests.registry.house import House
 from tests.registry.manifests import REFUND_IN, refunds
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def world() -> GateWorld:
-    return GateWorld()
+    return ready(GateWorld)
 
 
 def _propose(world: GateWorld, *amounts: int) -> list[ApprovalRequest]:

@@ -12,6 +12,7 @@ from gateway.sweep import sweep_calls
 from gateway.worker import work_on
 from tests.approvals.api.queue import approver, ballot, sound
 from tests.approvals.world import KEY, GateWorld
+from tests.recorded_worlds import ready
 from tests.registry.api.calls import Caller, code_of
 from tests.registry.house import House
 
@@ -24,7 +25,7 @@ NOTHING = "sha256:" + "0" * 64
 
 @pytest.fixture
 def world() -> GateWorld:
-    return GateWorld()
+    return ready(GateWorld)
 
 
 def _post(world: GateWorld, request: ApprovalRequest, name: str, verb: str, said: Any) -> Any:

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.gateway.world import GatewayWorld
+from tests.recorded_worlds import ready
 from tests.registry.conftest import house, neighbour
 
 __all__ = ["house", "neighbour"]
@@ -11,10 +12,10 @@ __all__ = ["house", "neighbour"]
 @pytest.fixture
 def world(db: None, function_runner: None) -> GatewayWorld:
     """Orders, notes and reports, published and permitted."""
-    return GatewayWorld(with_work=True)
+    return ready(GatewayWorld, with_work=True)
 
 
 @pytest.fixture
 def elsewhere(db: None) -> GatewayWorld:
     """Another tenant with the same things."""
-    return GatewayWorld()
+    return ready(GatewayWorld)

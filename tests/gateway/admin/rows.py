@@ -16,7 +16,7 @@ from contextos.core.canonical import canonicalise
 from contextos.core.envelopes import PrincipalKind, PrincipalRef
 from contextos.core.ids import new_id
 from contextos.identity.models import Tenant
-from gateway.models import Run, ToolCall
+from gateway.models import Evidence, Run, ToolCall
 from gateway.states import CALLS, CallState
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -101,9 +101,37 @@ def make_call(run: Run, *, args: Any = None, **changes: Any) -> ToolCall:
         created_at=call.created_at,
         run_id=run.pk,
         trace_id=TRACE,
+        args_commitment=sealed.commitment,
     )
     write_together(*prepare_decision(facts).writes, sealed.write)
     return call
+
+
+def make_evidence(run: Run, *, call: ToolCall | None = None, **changes: Any) -> Evidence:
+    """A reference with a value that says `delivered`."""
+    made = call or make_call(run)
+    sealed = seal_payload(
+        tenant_id=run.tenant_id,
+        decision_id=made.decision_id,
+        kind="evidence",
+        value={"status": "delivered"},
+    )
+    write_together(sealed.write)
+    values: dict[str, Any] = {
+        "evidence_ref": new_id("ev"),
+        "tenant_id": run.tenant_id,
+        "run_id": run.pk,
+        "tool_call_id": made.pk,
+        "capability_id": "orders.lookup",
+        "source": "adp_orders@1.0.0",
+        "keys": ["status"],
+        "commitment": sealed.commitment,
+        "payload_id": sealed.payload_id,
+        "classification": "INTERNAL",
+        "observed_at": timezone.now(),
+        "size_bytes": 22,
+    }
+    return Evidence.objects.create(**values | changes)
 
 
 def make_refusal(run: Run, *, code: str = "args.schema", **changes: Any) -> str:

@@ -23,6 +23,8 @@ from tests.gateway.admin.visits import page
 from tests.identity.signed_in import browser_of
 from tests.registry.house import House
 
+pytestmark = pytest.mark.live
+
 COUNT = 100_000
 MADE = 5_000
 RUNS = 1_000

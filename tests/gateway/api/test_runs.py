@@ -13,6 +13,7 @@ from registry.validation import compile_schema
 from tests.architecture.source import ROOT
 from tests.factories import make_agent, make_agent_token, make_tenant
 from tests.gateway.world import GatewayWorld
+from tests.recorded_worlds import ready
 
 pytestmark = pytest.mark.django_db
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -20,7 +21,7 @@ TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 @pytest.fixture
 def world() -> GatewayWorld:
-    return GatewayWorld()
+    return ready(GatewayWorld)
 
 
 def _schema() -> Any:

@@ -20,6 +20,7 @@ from tests.architecture.source import ROOT
 from tests.factories import make_agent, make_agent_token
 from tests.gateway.order_functions import LEDGER
 from tests.gateway.world import GatewayWorld
+from tests.recorded_worlds import ready
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("function_runner")]
 CALLS = "/api/v1/tool-calls"
@@ -28,7 +29,7 @@ CALLS = "/api/v1/tool-calls"
 @pytest.fixture
 def world() -> GatewayWorld:
     LEDGER.unlink(missing_ok=True)
-    return GatewayWorld()
+    return ready(GatewayWorld)
 
 
 def _effects() -> int:
@@ -222,4 +223,4 @@ def test_a_warm_governed_read_needs_few_statements(world: GatewayWorld) -> None:
         world.post(CALLS, _body(run))
     writes = [q["sql"] for q in captured if q["sql"].startswith("WITH")]
     assert len(writes) == 2
-    assert len(captured) <= 5, [q["sql"][:90] for q in captured]
+    assert len(captured) <= 4, [q["sql"][:90] for q in captured]

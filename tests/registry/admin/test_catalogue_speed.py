@@ -18,6 +18,8 @@ from tests.registry.admin.visits import browser, page, text_of
 from tests.registry.house import House
 from tests.registry.manifests import orders
 
+pytestmark = pytest.mark.live
+
 COUNT = 10_000
 VISITS = 5
 LIST = page("capability_changelist")

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from contextos.review.states import VersionState
 from registry.models import ContextPackVersion, PolicyBundleVersion
-from tests.append_only_flush import triggers_asleep
+from tests.putting_back import triggers_asleep
 from tests.registry.admin.visits import browser, page, text_of
 from tests.registry.api.document_endpoints import PACKS, POLICIES, Kind
 from tests.registry.documents import bundle, failing_bundle, refund_input
@@ -34,6 +34,7 @@ def _json(document: Any) -> str:
 
 
 # --- who -----------------------------------------------------------------------------------------
+@pytest.mark.live
 @KINDS
 def test_everybody_with_a_part_in_the_registry_reads_the_pages(house: House, kind: Kind) -> None:
     version = kind.approved(house)

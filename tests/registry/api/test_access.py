@@ -13,6 +13,7 @@ from audit.models import AuditEvent
 from registry.models import AdapterVersion, KillSwitch
 from registry.services.kill_switches import throw_switch
 from tests.factories import make_agent, make_agent_token, make_user_token
+from tests.recorded_worlds import ready
 from tests.registry.api.calls import Caller, caller, code_of, version_path, versions
 from tests.registry.api.document_endpoints import DOCUMENT_ENDPOINTS
 from tests.registry.house import ROLES, House
@@ -128,6 +129,19 @@ ADDRESSING = [name for name, endpoint in ENDPOINTS.items() if endpoint.foreign]
 CHANGING = [name for name in ENDPOINTS if not name.startswith("GET")]
 
 
+def _prepared(*, name: str) -> tuple[House, Any]:
+    """Everybody with a token, and what the endpoint needs beforehand."""
+    house = House()
+    for role in ROLES:
+        house.token(role)
+    return house, ENDPOINTS[name].prepare(house)
+
+
+@pytest.fixture
+def prepared(db: None, name: str) -> tuple[House, Any]:
+    return ready(_prepared, name=name)
+
+
 def _changes() -> int:
     return AuditEvent.objects.filter(action__regex=r"^(adapter|kill)").count()
 
@@ -148,9 +162,10 @@ def _methods(handler: Any) -> int:
 @pytest.mark.proves("B3")
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", ENDPOINTS)
-def test_each_endpoint_serves_its_roles_and_no_other(house: House, name: str, role: str) -> None:
-    endpoint = ENDPOINTS[name]
-    subject = endpoint.prepare(house)
+def test_each_endpoint_serves_its_roles_and_no_other(
+    prepared: tuple[House, Any], name: str, role: str
+) -> None:
+    endpoint, (house, subject) = ENDPOINTS[name], prepared
     made = _changes()
     response = endpoint.call(caller(house, role), subject)
     if role in endpoint.allowed:
@@ -161,26 +176,27 @@ def test_each_endpoint_serves_its_roles_and_no_other(house: House, name: str, ro
 
 
 @pytest.mark.parametrize("name", ENDPOINTS)
-def test_without_a_token_nothing_is_served(house: House, name: str) -> None:
-    endpoint = ENDPOINTS[name]
-    subject = endpoint.prepare(house)
+def test_without_a_token_nothing_is_served(prepared: tuple[House, Any], name: str) -> None:
+    endpoint, (_, subject) = ENDPOINTS[name], prepared
     assert code_of(endpoint.call(Caller(None), subject)) == (401, "auth.missing")
 
 
 @pytest.mark.proves("B3")
 @pytest.mark.parametrize("name", ENDPOINTS)
-def test_an_agent_governs_nothing_whatever_it_calls_its_role(house: House, name: str) -> None:
+def test_an_agent_governs_nothing_whatever_it_calls_its_role(
+    prepared: tuple[House, Any], name: str
+) -> None:
+    endpoint, (house, subject) = ENDPOINTS[name], prepared
     agent = make_agent(house.tenant, role="platform_admin")
-    endpoint = ENDPOINTS[name]
-    subject = endpoint.prepare(house)
     response = endpoint.call(Caller(make_agent_token(agent).token), subject)
     assert code_of(response) == (403, "auth.person_needed")
 
 
 @pytest.mark.parametrize("name", CHANGING)
-def test_a_token_narrowed_for_an_agent_changes_nothing(house: House, name: str) -> None:
-    endpoint = ENDPOINTS[name]
-    subject = endpoint.prepare(house)
+def test_a_token_narrowed_for_an_agent_changes_nothing(
+    prepared: tuple[House, Any], name: str
+) -> None:
+    endpoint, (house, subject) = ENDPOINTS[name], prepared
     grant = make_user_token(house.user("admin"), house.tenant, scopes=["orders.lookup"])
     assert code_of(endpoint.call(Caller(grant.token), subject)) == (403, "auth.scope")
 
@@ -188,10 +204,10 @@ def test_a_token_narrowed_for_an_agent_changes_nothing(house: House, name: str) 
 @pytest.mark.proves("B2")
 @pytest.mark.parametrize("name", ADDRESSING)
 def test_what_belongs_to_another_tenant_is_not_there(
-    house: House, neighbour: House, name: str
+    prepared: tuple[House, Any], name: str
 ) -> None:
-    endpoint = ENDPOINTS[name]
-    subject = endpoint.prepare(house)
+    endpoint, (house, subject) = ENDPOINTS[name], prepared
+    neighbour = House()
     made = _changes()
     response = endpoint.call(caller(neighbour, "admin"), subject)
     assert code_of(response) == (404, "request.not_found")

@@ -10,7 +10,7 @@ import pytest
 
 from contextos.core.canonical import canonicalise, digest_bytes
 from registry.models import AdapterVersion
-from tests.append_only_flush import triggers_asleep
+from tests.putting_back import triggers_asleep
 from tests.registry.api.calls import caller, code_of, version_path, versions
 from tests.registry.house import House
 from tests.registry.manifests import blocked, narrower, orders, refunds, wider, with_warning

@@ -14,6 +14,7 @@ from contextos.core.errors import ContextOSError
 from registry.documents import schema_problems
 from registry.plans import verify_plan
 from registry.plans.documents import MAX_STEPS
+from tests.depth import examples
 from tests.registry.plans.world import judge, lookup, pack, plan, refund, skill_step, step
 
 
@@ -167,7 +168,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 PLACES = _places(BASE)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.lists(st.tuples(st.sampled_from(PLACES), junk), min_size=1, max_size=3))
 def test_junk_anywhere_is_a_finding_or_a_coded_refusal(
     changes: list[tuple[tuple[Any, ...], Any]],

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.risk_diff import Verdict, diff_manifests
+from tests.depth import examples
 from tests.registry.risk_diff.manifests import MONEY, Manifest, payments
 
 _values: st.SearchStrategy[Any] = st.recursive(
@@ -62,7 +63,7 @@ def _odd(edits: list[tuple[tuple[Any, ...], Any]]) -> Manifest:
     return manifest
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(_odd_manifests, _odd_manifests)
 def test_odd_shapes_never_raise_and_never_pass_unseen(
     before: list[tuple[tuple[Any, ...], Any]], after: list[tuple[tuple[Any, ...], Any]]
@@ -79,7 +80,7 @@ def _text(value: Any) -> str:
     return json.dumps(value, sort_keys=True).replace("-0.0", "0").replace(".0", "")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(_values, _values)
 def test_documents_that_are_no_manifests_never_raise(old: Any, new: Any) -> None:
     assert diff_manifests(old, new).as_dict()

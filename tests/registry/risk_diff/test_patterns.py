@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.risk_diff.patterns import PatternOrder, compare_patterns
+from tests.depth import examples
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def _matches(pattern: str, text: str) -> bool:
     return bool(jsonschema_rs.is_valid({"pattern": pattern}, text))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(_patterns, _patterns, _texts)
 def test_no_text_contradicts_a_proof(old: str, new: str, texts: list[str]) -> None:
     order = compare_patterns(old, new)

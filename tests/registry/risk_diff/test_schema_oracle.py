@@ -12,6 +12,7 @@ from registry.risk_diff import Direction, diff_manifests
 from registry.risk_diff.schema import Role, compare_documents
 from registry.risk_diff.schema.sources import Source
 from registry.risk_diff.values import same
+from tests.depth import examples
 from tests.registry.risk_diff.random_schemas import SchemaMaker
 from tests.registry.risk_diff.schema_strategies import (
     BASIC_INSTANCES,
@@ -21,7 +22,7 @@ from tests.registry.risk_diff.schema_strategies import (
 )
 
 _SETTINGS = settings(
-    max_examples=80,
+    max_examples=examples(80),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

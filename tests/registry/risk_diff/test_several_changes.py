@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from registry.manifest import normalise
 from registry.risk_diff import diff_manifests
+from tests.depth import examples
 from tests.registry.risk_diff.manifests import payments
 from tests.registry.risk_diff.mutations import GONE, MUTATIONS, Mutation, put
 
@@ -42,7 +43,7 @@ def _clash(one: Mutation, other: Mutation) -> bool:
 _ALONE = [mutation for mutation in MUTATIONS if _stands_alone(mutation)]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.sampled_from(_ALONE), min_size=2, max_size=6))
 def test_several_changes_at_once_are_each_still_reported(chosen: list[Mutation]) -> None:
     new = payments()

@@ -12,6 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from contextos.core.canonical import digest
 from contextos.core.errors import ContextOSError, http_status
+from contextos.core.modes import ApprovalMode
 from registry.capability_names import CapabilityName, CapabilityNames
 from registry.compiled import (
     CompiledRun,
@@ -27,7 +28,7 @@ from registry.selectors import generation_of
 from registry.services.generation import bump_generation
 from registry.services.kill_switches import lift_switch, throw_switch
 from registry.services.quarantines import quarantine_capability, release_capability
-from tests.append_only_flush import triggers_asleep
+from tests.putting_back import triggers_asleep
 from tests.registry.documents import bundle, pack, pack_permitting, permission
 from tests.registry.house import House
 from tests.registry.manifests import many, orders, refunds
@@ -114,6 +115,41 @@ def test_the_hash_is_over_the_canonical_manifest(shop: House) -> None:
     manifest = _now(_open(shop)).tool_manifest("run_1")
     covered = {name: manifest[name] for name in ("pack_refs", "capabilities")}
     assert manifest["hash"] == digest(covered)
+
+
+def _lowering(mode: str) -> dict[str, Any]:
+    small = {"<=": [{"var": "request.args.amount_inr"}, 500]}
+    return {
+        "rule_id": "small_refunds",
+        "description": "Small refunds need less.",
+        "applies_to": {"capability": "payments.issue_refund"},
+        "if": small,
+        "then": {"allow": True, "approval_mode": mode, "requires_approval_gate": None},
+    }
+
+
+@pytest.mark.proves("B11")
+def test_what_is_above_the_runs_reach_is_not_listed(shop: House) -> None:
+    compiled = _now(_open(shop))
+    manifest = compiled.tool_manifest("run_1", reach=ApprovalMode.NETWORK)
+    assert [item["capability_id"] for item in manifest["capabilities"]] == ["orders.lookup"]
+    covered = {name: manifest[name] for name in ("pack_refs", "capabilities")}
+    assert manifest["hash"] == digest(covered) != compiled.manifest_hash
+
+
+@pytest.mark.proves("B11", "C4")
+@pytest.mark.parametrize(("mode", "listed"), [("local_write", True), ("delegated", False)])
+def test_what_policy_may_lower_into_reach_is_listed(shop: House, mode: str, listed: bool) -> None:
+    policy_walk(shop).published(bundle(version="1.1.0", rules=[_lowering(mode)], tests=[]))
+    manifest = _now(_open(shop)).tool_manifest("run_1", reach=ApprovalMode.NETWORK)
+    names = [item["capability_id"] for item in manifest["capabilities"]]
+    assert ("payments.issue_refund" in names) is listed
+
+
+@pytest.mark.proves("B11", "C6")
+def test_what_a_narrowed_token_excludes_is_not_listed(shop: House) -> None:
+    manifest = _now(_open(shop)).tool_manifest("run_1", may_use={"orders.lookup"}.__contains__)
+    assert [item["capability_id"] for item in manifest["capabilities"]] == ["orders.lookup"]
 
 
 @pytest.mark.proves("B10")

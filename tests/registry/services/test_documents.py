@@ -13,7 +13,7 @@ from contextos.review.signed_documents import document_of, open_document
 from contextos.review.states import VersionState
 from registry.models import ContextPackVersion, PolicyBundleVersion
 from registry.selectors import generation_of
-from tests.append_only_flush import triggers_asleep
+from tests.putting_back import triggers_asleep
 from tests.registry.documents import (
     Document,
     bundle,

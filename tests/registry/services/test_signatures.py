@@ -20,7 +20,7 @@ from contextos.review.signatures import type_for_tenant
 from registry.models import AdapterVersion
 from registry.resolution import build_snapshot
 from registry.selectors import PAYLOAD_TYPE, manifest_of, open_version, signed_manifest
-from tests.append_only_flush import triggers_asleep
+from tests.putting_back import triggers_asleep
 from tests.registry.house import House
 from tests.registry.manifests import orders, refunds, wider
 

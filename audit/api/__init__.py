@@ -1,0 +1,1 @@
+"""REST of the log: records, proofs, exports."""

@@ -1,0 +1,139 @@
+"""The whole check of one tenant's log; `manage.py verify_log` asks for it (E2)."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.db import connection
+
+from audit import merkle
+from audit.decisions import MAX_RECORD_BYTES
+from audit.models import LogHead, UnsealedLeaf
+from audit.tombstones import purge_faults
+from audit.verifying.checkpoints import Signers
+from audit.verifying.findings import Kind, Report
+from audit.verifying.outside import check_outside
+from audit.verifying.rows import as_bytes, mention_hash
+from audit.verifying.walk import Part, Progress, Walk, stored_root, walk_log
+from contextos.core import strict_json
+from contextos.core.errors import ContextOSError
+
+MOST_NAMED = 10
+_UNSEALED = {
+    "decision record": (
+        "SELECT r.record_id FROM audit_decisionrow r WHERE r.tenant_id = %s "
+        "AND NOT EXISTS (SELECT 1 FROM audit_logleaf l WHERE l.leaf_id = r.record_id) "
+        "AND NOT EXISTS (SELECT 1 FROM audit_unsealedleaf u WHERE u.leaf_id = r.record_id)"
+    ),
+    "event": (
+        "SELECT e.event_id FROM audit_auditevent e WHERE e.tenant_id = %s "
+        "AND NOT EXISTS (SELECT 1 FROM audit_logleaf l WHERE l.leaf_id = e.event_id) "
+        "AND NOT EXISTS (SELECT 1 FROM audit_unsealedleaf u WHERE u.leaf_id = e.event_id)"
+    ),
+}
+_STRAY_BODIES = (
+    "SELECT b.record_id, b.text FROM audit_decisionbody b "
+    "WHERE NOT EXISTS (SELECT 1 FROM audit_decisionrow r WHERE r.record_id = b.record_id "
+    "AND r.created_at = b.created_at) "
+    "AND NOT EXISTS (SELECT 1 FROM audit_purgedleaf p WHERE p.leaf_id = b.record_id)"
+)
+_WAITING = (
+    "SELECT u.leaf_id, u.leaf_hash, COALESCE(r.leaf_hash, e.leaf_hash), COALESCE(b.text, e.text) "
+    "FROM audit_unsealedleaf u LEFT JOIN audit_decisionrow r ON r.record_id = u.leaf_id "
+    "LEFT JOIN audit_decisionbody b ON b.record_id = r.record_id AND b.created_at = r.created_at "
+    "LEFT JOIN audit_auditevent e ON e.event_id = u.leaf_id "
+    "WHERE u.tenant_id = %s ORDER BY u.leaf_id"
+)
+
+
+def verify_tenant(
+    tenant_id: str,
+    *,
+    outside: Path,
+    part: Part | None = None,
+    jobs: int = 1,
+    progress: Progress = lambda done, of: None,
+) -> Report:
+    """Everything that can be said about one log, from its rows to the files outside."""
+    signers = Signers()
+    chosen = part or Part()
+    walk = walk_log(tenant_id, part=chosen, signers=signers, jobs=jobs, progress=progress)
+    if chosen == Part():
+        _check_mentions(walk)
+    _check_strangers(walk.report)
+    _check_waiting(walk.report)
+    _check_purges(walk.report)
+    check_outside(
+        outside,
+        walk.report,
+        known=walk.signed.texts,
+        signers=signers,
+        root=partial(stored_root, tenant_id),
+    )
+    return walk.report
+
+
+def logs_there_are(outside: Path) -> list[str]:
+    """Every tenant with a log, with leaves that wait, or with files outside."""
+    heads = set(LogHead.objects.values_list("tenant_id", flat=True))
+    waiting = UnsealedLeaf.objects.order_by("tenant_id").values_list("tenant_id", flat=True)
+    folders = {each.name for each in outside.iterdir() if each.is_dir()} if outside.is_dir() else ()
+    return sorted({*heads, *waiting.distinct(), *folders})
+
+
+def _check_mentions(walk: Walk) -> None:
+    """What texts mention against what searches look into; the sums are equal or they are not."""
+    found = 0
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT m.kind, m.value, m.record_id FROM audit_decisionmention m "
+            "JOIN audit_logleaf l ON l.leaf_id = m.record_id AND l.tenant_id = m.tenant_id "
+            "WHERE m.tenant_id = %s AND l.log_index < %s",
+            [walk.report.tenant_id, walk.report.tree_size],
+        )
+        while rows := cursor.fetchmany(5000):
+            found += sum(mention_hash(kind, value, record) for kind, value, record in rows)
+    if found != walk.mentions and walk.report.is_sound:
+        walk.report.add(
+            Kind.MENTIONS, "the index of approvers, gates and rules is not what the records say"
+        )
+
+
+def _check_strangers(report: Report) -> None:
+    """Rows that nobody sealed and that do not wait: written behind our back."""
+    for what, statement in _UNSEALED.items():
+        for (name,) in _first(statement, [report.tenant_id]):
+            report.add(Kind.NEVER_SEALED, f"the {what} {name} is in no log and does not wait")
+    for name, text in _first(_STRAY_BODIES, []):
+        if _tenant_of(text) in (report.tenant_id, None):
+            report.add(Kind.NEVER_SEALED, f"the text {name} belongs to no record")
+
+
+def _tenant_of(text: str) -> str | None:
+    try:
+        return str(strict_json.loads_object(text, max_bytes=MAX_RECORD_BYTES).get("tenant_id"))
+    except ContextOSError:
+        return None
+
+
+def _check_waiting(report: Report) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_WAITING, [report.tenant_id])
+        for leaf_id, waiting, stored, text in cursor.fetchall():
+            report.waiting += 1
+            hashes = {as_bytes(waiting), as_bytes(stored), merkle.leaf_hash(str(text).encode())}
+            if len(hashes) != 1:
+                report.add(Kind.UNSEALED, f"{leaf_id} is not the row that waits to be sealed")
+
+
+def _check_purges(report: Report) -> None:
+    for fault in purge_faults(report.tenant_id):
+        report.add(Kind.PURGE, f"{fault.purge_id}: {fault.problem}")
+
+
+def _first(statement: str, parameters: list[str]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"{statement} LIMIT {MOST_NAMED}", parameters)
+        return list(cursor.fetchall())

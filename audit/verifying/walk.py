@@ -1,0 +1,209 @@
+"""Walking a tenant's log from the first leaf to the last: rows, nodes, roots, signatures (E2).
+
+Blocks of rows are checked by several processes; the tree is grown here, in order. Outside the part
+that was asked for, stored nodes stand for their leaves: the signed root over all of them says
+whether they may.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+
+from django.db import connections
+
+from audit import merkle
+from audit.log import root_at
+from audit.models import Checkpoint, LogHead, LogLeaf, LogNode
+from audit.verifying.checkpoints import SignedSizes, Signers
+from audit.verifying.findings import Kind, Report
+from audit.verifying.rows import BLOCK, Block, as_bytes, check_block
+from contextos.core.errors import ContextOSError
+
+GROUP = 1 << merkle.FANOUT_BITS
+WORTH_PROCESSES = 4 * BLOCK
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which leaves are to be read in full; all of them by default."""
+
+    first: int = 0
+    last: int | None = None
+
+    def within(self, size: int) -> tuple[int, int]:
+        """The part as whole groups of leaves, clipped to the log."""
+        start = min(self.first, size) // GROUP * GROUP
+        end = size if self.last is None else min(size, self.last)
+        return start, min(size, -(-end // GROUP) * GROUP)
+
+
+@dataclass(slots=True)
+class Walk:
+    """One tenant's log on its way through the checks."""
+
+    report: Report
+    signed: SignedSizes
+    tree: merkle.CompactTree
+    mentions: int = 0
+
+
+def walk_log(
+    tenant_id: str, *, part: Part, signers: Signers, jobs: int, progress: Progress
+) -> Walk:
+    """Check the rows of a part of the log, and the signatures over all of it."""
+    head = LogHead.objects.filter(pk=tenant_id).first()
+    size, origin = (head.tree_size, head.origin) if head else (0, "")
+    report = Report(tenant_id, tree_size=size)
+    signed = SignedSizes(tenant_id, origin, signers, report)
+    walk = Walk(report, signed, merkle.CompactTree())
+    start, end = part.within(size)
+    _by_nodes(walk, 0, start)
+    _by_rows(walk, start, end, jobs, progress)
+    _by_nodes(walk, end, size)
+    _check_end(walk, head)
+    return walk
+
+
+# --- growing the tree ----------------------------------------------------------------------------
+def _by_rows(walk: Walk, start: int, end: int, jobs: int, progress: Progress) -> None:
+    spans = [(at, min(end, at + BLOCK)) for at in range(start, end, BLOCK)]
+    checked = _checked_blocks(walk.report.tenant_id, spans, jobs if end > WORTH_PROCESSES else 1)
+    for (at, until), block in zip(spans, checked, strict=True):
+        walk.report.findings += block.findings
+        walk.report.checked += len(block.leaves)
+        walk.report.purged += block.purged
+        walk.mentions += block.mentions
+        _grow(walk, at, until, block.leaves)
+        progress(until - start, end - start)
+
+
+def _grow(walk: Walk, start: int, end: int, leaves: Sequence[bytes]) -> None:
+    """Add leaves, stopping at each size that somebody signed."""
+    left = iter(leaves)
+    nodes: list[tuple[int, int, bytes]] = []
+    for row in walk.signed.rows(start + 1, end):
+        nodes += walk.tree.grow(islice(left, row.tree_size - walk.tree.size))
+        if walk.tree.size == row.tree_size:
+            walk.signed.check(row, walk.tree.root())
+    nodes += walk.tree.grow(left)
+    _check_nodes(walk.report, nodes)
+
+
+def _by_nodes(walk: Walk, start: int, end: int) -> None:
+    """Leaves nobody asked to read: by the nodes over them, the last few by their own hashes."""
+    whole = end // GROUP * GROUP
+    nodes = LogNode.objects.filter(
+        tenant_id=walk.report.tenant_id,
+        level=1,
+        position__gte=start // GROUP,
+        position__lt=whole // GROUP,
+    )
+    for root in nodes.order_by("position").values_list("root_hash", flat=True).iterator():
+        walk.tree.append_subtree(as_bytes(root), merkle.FANOUT_BITS)
+        _check_at(walk)
+    rest = LogLeaf.objects.filter(
+        tenant_id=walk.report.tenant_id, log_index__gte=max(start, whole), log_index__lt=end
+    )
+    for leaf in rest.order_by("log_index").values_list("leaf_hash", flat=True).iterator():
+        walk.tree.append(as_bytes(leaf))
+        _check_at(walk)
+
+
+def _check_at(walk: Walk) -> None:
+    for row in walk.signed.rows(walk.tree.size, walk.tree.size):
+        walk.signed.check(row, walk.tree.root())
+
+
+def _check_nodes(report: Report, nodes: Sequence[tuple[int, int, bytes]]) -> None:
+    """The stored nodes over leaves that were just read."""
+    for level in {level for level, _, _ in nodes}:
+        wanted = {position: root for each, position, root in nodes if each == level}
+        rows = LogNode.objects.filter(
+            tenant_id=report.tenant_id, level=level, position__in=list(wanted)
+        )
+        found = dict(rows.values_list("position", "root_hash"))
+        for position, root in wanted.items():
+            if as_bytes(found.get(position)) != root:
+                said = f"the node {level}/{position} is not the root over its leaves"
+                report.add(Kind.NODE, said, position << (merkle.FANOUT_BITS * level))
+
+
+# --- the end of the log --------------------------------------------------------------------------
+def _check_end(walk: Walk, head: LogHead | None) -> None:
+    report, size = walk.report, walk.report.tree_size
+    if head is not None and as_bytes(head.root_hash) != walk.tree.root():
+        report.add(Kind.HEAD, "the head's root is not that over the leaves", walk.signed.trusted)
+    if head is not None and as_bytes(head.peaks) != b"".join(walk.tree.peaks):
+        report.add(Kind.HEAD, "the head's peaks are not those of the leaves", walk.signed.trusted)
+    if LogLeaf.objects.filter(tenant_id=report.tenant_id, log_index__gte=size).exists():
+        _tell_unless_grown(report, Kind.LEAF_EXTRA, "there are leaves beyond the head")
+    if LogLeaf.objects.filter(tenant_id=report.tenant_id, log_index__lt=0).exists():
+        report.add(Kind.LEAF_EXTRA, "there is a leaf before the first", 0)
+    if Checkpoint.objects.filter(tenant_id=report.tenant_id, tree_size__gt=size).exists():
+        _tell_unless_grown(report, Kind.CHECKPOINT, "there are checkpoints beyond the head")
+    _check_strange_nodes(report, size)
+    walk.signed.close()
+    if size > walk.signed.trusted:
+        said = f"no checkpoint that counts covers more than {walk.signed.trusted} of {size} leaves"
+        report.add(Kind.SIGNATURE, said, walk.signed.trusted)
+
+
+def _check_strange_nodes(report: Report, size: int) -> None:
+    levels = range(1, 1 + size.bit_length() // merkle.FANOUT_BITS)
+    rows = LogNode.objects.filter(tenant_id=report.tenant_id)
+    strange = rows.exclude(level__in=levels)
+    for level in levels:
+        beyond = size >> (merkle.FANOUT_BITS * level)
+        strange |= rows.filter(level=level, position__gte=beyond) | rows.filter(
+            level=level, position__lt=0
+        )
+    if strange.exists():
+        _tell_unless_grown(report, Kind.NODE, "there are nodes over leaves that are not there")
+
+
+def _tell_unless_grown(report: Report, kind: Kind, said: str) -> None:
+    """The log may have grown since the head was read: then all of it has moved on together."""
+    now = LogHead.objects.filter(pk=report.tenant_id).values_list("tree_size", flat=True).first()
+    if now == report.tree_size:
+        report.add(kind, said, report.tree_size)
+
+
+def stored_root(tenant_id: str, size: int) -> bytes | None:
+    """The root over the first leaves by what is stored; None where something is missing."""
+    try:
+        return root_at(tenant_id=tenant_id, size=size)
+    except ContextOSError:
+        return None
+
+
+# --- processes -----------------------------------------------------------------------------------
+def _checked_blocks(tenant_id: str, spans: Sequence[tuple[int, int]], jobs: int) -> Iterator[Block]:
+    if jobs <= 1:
+        for start, end in spans:
+            yield check_block(tenant_id, start, end)
+        return
+    with _processes(jobs) as pool:
+        starts, ends = zip(*spans, strict=True)
+        yield from pool.map(partial(check_block, tenant_id), starts, ends)
+
+
+@contextmanager
+def _processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Forked, with connections of their own: one shared between processes would mix answers."""
+    connections.close_all()
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(max_workers=jobs, mp_context=context) as pool:
+        yield pool
+
+
+def usual_jobs() -> int:
+    """As many as there are cores, up to a few: the database has to work too."""
+    return max(1, min(4, os.cpu_count() or 1))

@@ -1,0 +1,1 @@
+"""Django's PostgreSQL engine, with a health check that costs nothing."""

@@ -1,0 +1,1 @@
+"""Takes recorded decisions again from what was recorded; nothing outside is touched (E4)."""

@@ -1,0 +1,1 @@
+"""The MCP connector against real servers, well-behaved and hostile."""
