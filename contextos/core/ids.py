@@ -26,6 +26,7 @@ _RANDOM_BITS = 88
 _FRESH_BITS = 86  # leaves room above for the steps taken within the same millisecond
 _STEP_BITS = 80
 _ORDER_BITS = _RANDOM_BITS - _STEP_BITS
+MOST_AHEAD_MS = 10 * 60 * 1000
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 _EPOCH_MS = int(_EPOCH.timestamp() * 1000)
 _SHAPE = re.compile(rf"(?P<prefix>[a-z]+)_(?P<body>[{_ALPHABET}]{{{_LENGTH}}})")
@@ -93,7 +94,11 @@ def _wall_clock_ms() -> int:
 
 
 class IdSource:
-    """Hands out ever larger 130-bit numbers; safe under threads and after a fork."""
+    """Hands out ever larger 130-bit numbers; safe under threads and after a fork.
+
+    Only a clock that was set back far is followed: periods are looked up as ranges of ids, and a
+    process that kept to a moment long ahead would hide all it does until that moment comes.
+    """
 
     def __init__(self, clock_ms: Callable[[], int] = _wall_clock_ms) -> None:
         self._clock_ms = clock_ms
@@ -102,14 +107,14 @@ class IdSource:
         self._random = 0
 
     def next_number(self) -> int:
-        """The next number: larger than every earlier one of this source."""
+        """The next number: larger than every earlier one while the clock is not set back."""
         with self._lock:
             self._advance(max(0, self._clock_ms() - _EPOCH_MS))
             return self._millisecond << _RANDOM_BITS | self._random
 
     def _advance(self, now: int) -> None:
-        # A clock that stands still or runs backwards must not break the order.
-        if now > self._millisecond:
+        # A clock that stands still or is corrected a little must not break the order.
+        if now > self._millisecond or self._millisecond - now > MOST_AHEAD_MS:
             self._start(now)
             return
         self._random += 1 + secrets.randbits(_STEP_BITS)

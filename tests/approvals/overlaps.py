@@ -207,7 +207,7 @@ def giver_without_the_role(world: GateWorld) -> Overlap:
 
 def superuser_without_the_role(world: GateWorld) -> Overlap:
     root = make_superuser()
-    grant(root, world.house.tenant, "auditor")
+    grant(root, world.house.tenant, "operator")
     return Overlap(world.proposed()[0], root, "approval.not_approver")
 
 
@@ -215,7 +215,7 @@ def membership_that_is_over(world: GateWorld) -> Overlap:
     voter = world.approver("fin1")
     request, _ = world.proposed()
     _end_memberships(voter)
-    return Overlap(request, voter, "approval.not_approver", over_rest="auth.subject_inactive")
+    return Overlap(request, voter, "approval.not_approver", over_rest="auth.access_ended")
 
 
 def switched_off_person(world: GateWorld) -> Overlap:

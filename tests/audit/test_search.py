@@ -243,8 +243,38 @@ def test_an_estimate_counts_nothing(decisions: dict[str, str]) -> None:
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="the index covers on PostgreSQL")
 def test_one_index_answers_any_combination() -> None:
-    wanted = read_filter({"agent": "a", "user": "u", "mode": "network", "intent": "i"})
+    wanted = read_filter(
+        {
+            "agent": "a",
+            "user": "u",
+            "mode": "network",
+            "intent": "i",
+            "status": "FAILED",
+            "outcome": "failed",
+            "capability": "c.d",
+            "adapter": "adp",
+            "error": "e",
+        }
+    )
     rows = records_matching(wanted, window=window()).values_list("record_id", flat=True)
     with connection.cursor() as cursor:
+        # The narrower indexes serve what is rare; this one has to do where they do not help.
+        for name in ("capability", "user", "error", "rare_status"):
+            cursor.execute(f"DROP INDEX decision_by_{name}")
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
     assert "Index Only Scan Backward using decision_by_tenant" in rows.explain()
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="the plan is PostgreSQL's")
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [({"user": "u"}, "decision_by_user"), ({"error": "e"}, "decision_by_error")],
+)
+def test_what_is_rare_has_an_index_of_its_own(given: dict[str, str], name: str) -> None:
+    rows = records_matching(read_filter(given), window=window())
+    with connection.cursor() as cursor:
+        cursor.execute("DROP INDEX decision_by_tenant")
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
+    plan = rows.explain()
+    assert f"Index Scan Backward using {name}" in plan
+    assert "Sort" not in plan

@@ -44,12 +44,27 @@ def test_an_id_tells_when_it_was_made() -> None:
     assert made.created_at <= utcnow() + timedelta(milliseconds=100)
 
 
-@given(st.lists(MOMENTS_MS, min_size=2, max_size=50))
-def test_ids_of_one_process_always_rise_even_when_the_clock_does_not(moments: list[int]) -> None:
+@given(MOMENTS_MS, st.lists(st.integers(-ids.MOST_AHEAD_MS // 2, 10**9), min_size=1, max_size=50))
+def test_ids_of_one_process_always_rise_even_when_the_clock_does_not(
+    start: int, steps: list[int]
+) -> None:
+    highest, moments = start, [start]
+    for step in steps:  # ahead by any time, back by a correction
+        moments.append(max(highest + step, highest - ids.MOST_AHEAD_MS // 2))
+        highest = max(highest, moments[-1])
     ticks = iter(moments)
     source = IdSource(clock_ms=lambda: next(ticks))
     made = [new_id("run", source=source) for _ in moments]
     assert made == sorted(set(made))
+
+
+def test_a_clock_that_had_leapt_ahead_is_followed_when_it_is_set_back() -> None:
+    now = int(datetime(2026, 11, 1, tzinfo=UTC).timestamp() * 1000)
+    ticks = iter([now, now + 7_200_000, now + 1, now + 2])
+    source = IdSource(clock_ms=lambda: next(ticks))
+    made = [parse_id(new_id("aud", source=source)).created_at for _ in range(4)]
+    assert made[2] - made[0] < timedelta(seconds=1)
+    assert made[3] > made[2]
 
 
 @given(MOMENTS_MS, st.integers(1, 10**9))
