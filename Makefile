@@ -66,7 +66,7 @@ conformance: setup ## Speak with MCP servers that others wrote (installs them fr
 	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) -m conformance -q -rs tests
 
 bench: setup ## Measure speed on PostgreSQL into build/bench.json (QUICK=1 for at most a minute)
-	@$(PY) scripts/with_services.py $(PY) -m tests.bench $(if $(QUICK),--quick,--write-docs)
+	@$(PY) scripts/with_services.py --durable $(PY) -m tests.bench $(if $(QUICK),--quick,--write-docs)
 
 lint: setup ## Formatting, ruff, mypy strict, layers, missing migrations, lock and docs in step
 	@.venv/bin/ruff format --check -q . && .venv/bin/ruff check -q .

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 from django.contrib.auth.models import Group
@@ -23,6 +23,7 @@ from contextos.review import services as review
 from contextos.review.documents import DocumentKind
 from contextos.review.findings import Finding
 from contextos.review.kinds import ReviewKind
+from contextos.review.lifecycle import ReviewedLifecycle
 from contextos.review.states import VersionState
 
 
@@ -52,65 +53,6 @@ def replace_draft(
         actor=actor,
         expected_digest=expected_digest,
     )
-
-
-def submit(*, version_id: str, actor: Actor, digest: str | None = None) -> GateVersion:
-    """Freeze a draft and put it before reviewers."""
-    return review.submit(GATES, version_id=version_id, actor=actor, digest=digest)
-
-
-def approve(
-    *,
-    version_id: str,
-    reviewer: User,
-    actor: Actor,
-    reason: str,
-    accepted_warnings: Iterable[str] = (),
-    digest: str | None = None,
-) -> GateVersion:
-    """A second person's yes."""
-    return review.approve(
-        GATES,
-        version_id=version_id,
-        reviewer=reviewer,
-        actor=actor,
-        reason=reason,
-        accepted_warnings=accepted_warnings,
-        digest=digest,
-    )
-
-
-def reject(
-    *, version_id: str, reviewer: User, actor: Actor, reason: str, digest: str | None = None
-) -> GateVersion:
-    """A second person's no ends the review."""
-    return review.reject(
-        GATES, version_id=version_id, reviewer=reviewer, actor=actor, reason=reason, digest=digest
-    )
-
-
-def request_changes(
-    *, version_id: str, reviewer: User, actor: Actor, reason: str, digest: str | None = None
-) -> GateVersion:
-    """Ask for a new version, saying what has to change."""
-    return review.request_changes(
-        GATES, version_id=version_id, reviewer=reviewer, actor=actor, reason=reason, digest=digest
-    )
-
-
-def comment(*, version_id: str, reviewer: User, actor: Actor, text: str) -> GateVersion:
-    """Add to the thread of a version."""
-    return review.comment(GATES, version_id=version_id, reviewer=reviewer, actor=actor, text=text)
-
-
-def publish(*, version_id: str, actor: Actor, rollout_notes: str = "") -> GateVersion:
-    """Sign and put in force; requests pending on the version before are voided by the sweep."""
-    return review.publish(GATES, version_id=version_id, actor=actor, notes=rollout_notes)
-
-
-def retire(*, version_id: str, actor: Actor, reason: str) -> GateVersion:
-    """Close a gate: nothing passes it any more."""
-    return review.retire(GATES, version_id=version_id, actor=actor, reason=reason)
 
 
 # --- what gates bring to the shared machinery ----------------------------------------------------
@@ -207,3 +149,12 @@ GATES: ReviewKind[GateVersion] = ReviewKind(
     on_retire=_take_permission,
     describe=documents.describe,
 )
+
+_lifecycle = ReviewedLifecycle(GATES)
+submit = _lifecycle.submit
+approve = _lifecycle.approve
+reject = _lifecycle.reject
+request_changes = _lifecycle.request_changes
+comment = _lifecycle.comment
+publish = _lifecycle.publish
+retire = _lifecycle.retire

@@ -21,7 +21,7 @@ from registry.roles import REVIEWERS
 from registry.selectors import PAYLOAD_TYPE, active_version, manifest_of, risk_of
 from registry.services.adapters import take_names_from
 from registry.services.findings import rewrite_findings
-from registry.services.reviewed import ReviewedLifecycle
+from registry.services.reviewed import RegistryLifecycle
 
 REVIEWERS_FOR_DESTRUCTIVE = 2
 MOST_TOLD = 50  # rules named in an event
@@ -170,7 +170,7 @@ ADAPTER_VERSIONS: ReviewKind[AdapterVersion] = ReviewKind(
     describe=_describe,
 )
 
-_lifecycle = ReviewedLifecycle(ADAPTER_VERSIONS)
+_lifecycle = RegistryLifecycle(ADAPTER_VERSIONS)
 submit = _lifecycle.submit
 approve = _lifecycle.approve
 reject = _lifecycle.reject

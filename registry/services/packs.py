@@ -17,7 +17,7 @@ from registry.models import ContextPackVersion, PackReview
 from registry.pack_findings import examine_pack, with_exact_adapters
 from registry.packs import parse_pack
 from registry.roles import REVIEWERS
-from registry.services.reviewed import ReviewedLifecycle
+from registry.services.reviewed import RegistryLifecycle
 
 
 def create_draft(
@@ -116,4 +116,4 @@ CONTEXT_PACKS: ReviewKind[ContextPackVersion] = ReviewKind(
     on_retire=_nothing,
     describe=documents.describe,
 )
-PACK_LIFECYCLE = ReviewedLifecycle(CONTEXT_PACKS)
+PACK_LIFECYCLE = RegistryLifecycle(CONTEXT_PACKS)

@@ -23,7 +23,7 @@ from registry.models import PolicyBundleVersion, PolicyReview
 from registry.policy import run_bundle_tests
 from registry.policy_findings import examine_bundle
 from registry.roles import REVIEWERS
-from registry.services.reviewed import ReviewedLifecycle
+from registry.services.reviewed import RegistryLifecycle
 
 _PRIORITY_LIMIT = 2**31 - 1
 
@@ -66,7 +66,7 @@ def replace_draft(
     )
 
 
-class PolicyLifecycle(ReviewedLifecycle[PolicyBundleVersion]):
+class PolicyLifecycle(RegistryLifecycle[PolicyBundleVersion]):
     """As every kind; a bundle may be published to watch first, and to decide later."""
 
     @transaction.atomic

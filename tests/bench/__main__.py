@@ -46,6 +46,7 @@ def _measured(*, quick: bool) -> list[dict[str, object]]:
     from tests.bench.gateway_rows import gateway_rows
     from tests.bench.log_rows import VERIFIED, log_rows
     from tests.bench.mcp_rows import mcp_rows
+    from tests.bench.peer_rows import peer_rows
     from tests.bench.registry_rows import registry_rows
 
     setup_test_environment()
@@ -58,6 +59,8 @@ def _measured(*, quick: bool) -> list[dict[str, object]]:
             rows += [row.as_dict() for row in mcp_rows(quick=quick)]
             rows += [row.as_dict() for row in log_rows(quick=quick)]
             rows += [row.as_dict() for row in export_rows(VERIFIED)]
+            if not quick:
+                rows += [row.as_dict() for row in peer_rows()]
         return rows
     finally:
         connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)

@@ -27,7 +27,7 @@ PROBE = "tests.gateway.connectors.mcp.sdk_server"
 
 def mcp_rows(*, quick: bool) -> Iterator[Row]:
     """The rows about MCP."""
-    with _mcp_server() as url:
+    with mcp_server() as url:
         with served(probe_world(url)) as gateway, _direct(url) as direct:
             gateway.environment = "development"
             gateway.asked = {"capability_id": "probe.say", "args": TEXT}
@@ -77,7 +77,8 @@ def _direct(url: str) -> Iterator[Callable[[], object]]:
 
 
 @contextmanager
-def _mcp_server() -> Iterator[str]:
+def mcp_server() -> Iterator[str]:
+    """The address of a real server of the SDK, in a process of its own."""
     port = free_port()
     server = subprocess.Popen([sys.executable, "-m", PROBE, str(port)], cwd=ROOT)
     url = f"http://127.0.0.1:{port}/mcp"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +70,18 @@ def _times(action: Callable[[], object], repeats: int) -> Sequence[float]:
         action()
         spent.append(time.perf_counter() - started)
     return spent
+
+
+def cpu_seconds(pid: int, *, with_children: bool = True) -> float:
+    """What a process has used so far, user and system, with those it started or without."""
+    own = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    spent = (int(own[11]) + int(own[12])) / _TICKS
+    if not with_children:
+        return spent
+    return spent + sum(cpu_seconds(child) for child in children_of(pid))
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that any thread of a process started and that still run."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]

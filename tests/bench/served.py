@@ -12,12 +12,12 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import connection
 
+from tests.bench.measure import children_of, cpu_seconds
 from tests.gateway.world import INTENT, GatewayWorld
 from tests.ops.environment import ROOT, bare_environment
 from tests.ops.processes import free_port
@@ -26,7 +26,6 @@ FUNCTIONS = "tests.gateway.order_functions"
 THREADS = 8
 CALLS_PER_RUN = 190  # below the run's own budget of 200
 START_SECONDS = 60.0
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(slots=True)
@@ -52,8 +51,11 @@ class Served:
 
     def cpu_seconds(self) -> float:
         """What the process that answers has used so far; its runners are others."""
-        spent = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(spent[11]) + int(spent[12])) / _TICKS
+        return cpu_seconds(self.pid, with_children=False)
+
+    def cpu_seconds_with_runners(self) -> float:
+        """The same, with the processes that functions run in."""
+        return cpu_seconds(self.pid)
 
     def _run(self) -> dict[str, str]:
         return {"tenant_id": self.tenant_id, "intent": INTENT, "environment": self.environment}
@@ -81,14 +83,14 @@ _LOOKUP: dict[str, object] = {
 
 
 @contextmanager
-def served(world: GatewayWorld) -> Iterator[Served]:
+def served(world: GatewayWorld, *, functions: str = FUNCTIONS) -> Iterator[Served]:
     """`manage.py serve` until the block ends."""
     port, token = free_port(), world.agent_token  # issuing it makes the key that readiness asks for
     command = ["manage.py", "serve", "--port", str(port), "--threads", str(THREADS)]
     server = subprocess.Popen(
         [sys.executable, *command],
         cwd=ROOT,
-        env=_environment(),
+        env=_environment(functions),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -100,7 +102,7 @@ def served(world: GatewayWorld) -> Iterator[Served]:
         server.wait(timeout=30)
 
 
-def _environment() -> dict[str, str]:
+def _environment(functions: str) -> dict[str, str]:
     """The same database and keys as this process has; no broker, reads need none."""
     given = urlsplit(os.environ["DATABASE_URL"])
     own = given._replace(path=f"/{connection.settings_dict['NAME']}").geturl()
@@ -109,7 +111,7 @@ def _environment() -> dict[str, str]:
         "CONTEXTOS_DATA_DIR": str(settings.DATA_DIR),
         "CONTEXTOS_SECRET_KEY": settings.SECRET_KEY,
         "CONTEXTOS_FIELD_KEYS": ",".join(settings.FIELD_KEYS),
-        "CONTEXTOS_FUNCTION_MODULES": FUNCTIONS,
+        "CONTEXTOS_FUNCTION_MODULES": functions,
     }
 
 
@@ -130,5 +132,5 @@ def _wait_until_ready(server: subprocess.Popen[bytes], port: int) -> None:
 
 def _worker_of(parent: int) -> int:
     """The process that answers: granian's only worker."""
-    (worker,) = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return int(worker)
+    (worker,) = children_of(parent)
+    return worker
