@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import sys
 
-sys.dont_write_bytecode = True  # a file more in the folder would be a file too many
+if __name__ == "__main__":  # the product imports this file too, and wants its bytecode kept
+    sys.dont_write_bytecode = True  # a file more in the folder would be a file too many
 
 import argparse  # noqa: E402
 import base64  # noqa: E402
