@@ -36,7 +36,7 @@ class _Recorded:
 
 def ready(make: Callable[..., W], **how: Any) -> W:
     """The world that `make(**how)` makes, in a database where there is no other yet."""
-    name = (make, *sorted(how.items()), str(settings.KEYS_DIR))
+    name = (make, repr(sorted(how.items())), str(settings.KEYS_DIR))
     if name in _recorded:
         _put_in(_recorded[name].rows)
         copied: W = copy.deepcopy(_recorded[name].world)

@@ -19,6 +19,7 @@ from gateway.models import ToolCall
 from gateway.resume import approval_decided
 from gateway.states import CallState
 from tests.approvals.world import CALLS, KEY, GateWorld
+from tests.recorded_worlds import ready
 
 
 @pytest.mark.proves("D2")
@@ -41,7 +42,7 @@ def test_the_amount_people_see_does_not_depend_on_how_an_agent_writes_it(
 @pytest.mark.django_db
 @pytest.mark.proves("E1")
 def test_a_request_keeps_no_hash_from_which_arguments_could_be_guessed() -> None:
-    world = GateWorld()
+    world = ready(GateWorld)
     request, call = world.proposed()
     record = rows_of(tenant_id=world.tenant_id, decision_id=call.decision_id)[0]
     kept = request.view["policy"]["inputs_hash"]
@@ -51,7 +52,7 @@ def test_a_request_keeps_no_hash_from_which_arguments_could_be_guessed() -> None
 @pytest.mark.django_db
 @pytest.mark.proves("C6", "D4")
 def test_a_yes_does_not_run_what_was_asked_for_somebody_who_left_the_tenant() -> None:
-    world = GateWorld()
+    world = ready(GateWorld)
     name = {"delegation": world.user_token}
     run = world.post("/api/v1/runs", world.run_body(), **name).json()
     body = {
@@ -82,7 +83,7 @@ def test_a_yes_does_not_run_what_was_asked_for_somebody_who_left_the_tenant() ->
 @pytest.mark.django_db
 @pytest.mark.proves("D1")
 def test_questions_keep_a_request_alive_for_a_week_in_all_and_not_for_ever() -> None:
-    world = GateWorld()
+    world = ready(GateWorld)
     request, _ = world.proposed()
     said = {"tenant_id": world.tenant_id, "approval_id": request.pk, "text": "Which customer?"}
     expires_at, keeper = request.expires_at, world.approver("fin1")

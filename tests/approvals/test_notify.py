@@ -34,6 +34,7 @@ from tests.approvals.receivers import SECRET, Receiver, receiver
 from tests.approvals.world import GATE, GateWorld
 from tests.architecture.source import ROOT
 from tests.factories import SYSTEM
+from tests.recorded_worlds import ready
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -43,7 +44,7 @@ pytestmark = [
 
 @pytest.fixture
 def world() -> GateWorld:
-    made = GateWorld()
+    made = ready(GateWorld)
     for name in ("fin1", "fin2"):
         _give_address(made.approver(name), name)
     return made

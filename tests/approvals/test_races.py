@@ -32,6 +32,7 @@ from gateway.resume import approval_decided
 from gateway.worker import work_on
 from tests.approvals.world import KEY, GateWorld
 from tests.factories import SYSTEM, make_member
+from tests.recorded_worlds import ready
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -50,7 +51,7 @@ def real_database() -> None:
 
 @pytest.fixture
 def world() -> GateWorld:
-    made = GateWorld()
+    made = ready(GateWorld)
     made.publish_gate(version="1.1.0", second_factor="never")
     return made
 

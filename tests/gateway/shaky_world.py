@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.gateway.shaky_functions import MOOD
 from tests.gateway.world import GatewayWorld
+from tests.recorded_worlds import ready
 from tests.registry.documents import pack, permission
 from tests.registry.manifests import Manifest, orders
 from tests.registry.walks import pack_walk
@@ -91,6 +92,15 @@ class ShakyWorld(GatewayWorld):
     def call(self, run: dict[str, Any], name: str = "shaky.read", **more: Any) -> Any:
         body = {"run_id": run["run_id"], "capability_id": name, "args": {"item": "a"}, **more}
         return self.post(CALLS, body)
+
+
+def shaky_world(**how: Any) -> ShakyWorld:
+    """Both adapters published as `how` says, in a database without tenants."""
+    return ready(_published, **how)
+
+
+def _published(**how: Any) -> ShakyWorld:
+    return ShakyWorld().publish(**how)
 
 
 def feels(mood: str) -> None:

@@ -29,6 +29,7 @@ from tests.factories import SYSTEM, make_tenant
 from tests.gateway.admin.alert_rows import SECRET, make_alert, make_receiver
 from tests.gateway.admin.rows import make_call, make_run
 from tests.gateway.world import GatewayWorld
+from tests.recorded_worlds import ready
 from tests.registry.documents import bundle
 from tests.registry.walks import policy_walk
 
@@ -101,7 +102,7 @@ def test_an_unknown_outcome_is_told_once_with_ids_alone(tenant: Tenant) -> None:
 
 @pytest.mark.django_db
 def test_a_policy_that_can_not_be_evaluated_denies_and_is_told_once_an_hour() -> None:
-    world = GatewayWorld()
+    world = ready(GatewayWorld)
     rule = {
         "rule_id": "broken",
         "description": "Says neither yes nor no.",

@@ -27,7 +27,7 @@ from gateway.states import BreakerState, CallState
 from gateway.worker import work_on
 from tests.factories import make_tenant
 from tests.gateway.shaky_functions import MOOD
-from tests.gateway.shaky_world import ShakyWorld, feels
+from tests.gateway.shaky_world import ShakyWorld, feels, shaky_world
 
 ADAPTER = "adp_shaky"
 QUICK: dict[str, Any] = {
@@ -83,7 +83,7 @@ def _rested() -> None:
 @pytest.mark.proves("C12")
 @pytest.mark.django_db
 def test_failures_open_the_breaker_a_probe_closes_it_and_a_replay_passes() -> None:
-    world = ShakyWorld().publish()
+    world = shaky_world()
     run = world.open_run()
     kept = world.call(run, idempotency_key="ik_kept").json()
     _fail(world, run)
@@ -117,7 +117,7 @@ def test_failures_open_the_breaker_a_probe_closes_it_and_a_replay_passes() -> No
 
 @pytest.mark.django_db
 def test_a_probe_that_fails_rests_twice_as_long_and_alerts_no_more() -> None:
-    world = ShakyWorld().publish()
+    world = shaky_world()
     run = world.open_run()
     _fail(world, run)
     _rested()
@@ -132,7 +132,7 @@ def test_a_probe_that_fails_rests_twice_as_long_and_alerts_no_more() -> None:
 
 @pytest.mark.django_db
 def test_what_the_tool_itself_says_no_to_is_no_failure_of_the_adapter() -> None:
-    world = ShakyWorld().publish()
+    world = shaky_world()
     run = world.open_run()
     feels("refusing")
     for number in range(4):
@@ -222,7 +222,7 @@ def test_probes_that_were_never_heard_of_again_make_room() -> None:
 @pytest.mark.proves("C12")
 @pytest.mark.django_db
 def test_a_healthy_call_makes_no_statement_for_the_breaker() -> None:
-    world = ShakyWorld().publish()
+    world = shaky_world()
     run = world.open_run()
     world.call(run)
     with CaptureQueriesContext(
@@ -237,7 +237,7 @@ def test_a_healthy_call_makes_no_statement_for_the_breaker() -> None:
 
 @pytest.mark.django_db
 def test_accepted_work_waits_for_the_breaker_instead_of_failing() -> None:
-    world = ShakyWorld().publish()
+    world = shaky_world()
     run = world.open_run()
     accepted = world.call(run, "shaky.write", idempotency_key="ik_w").json()["tool_call_id"]
     _fail(world, run)
@@ -257,7 +257,7 @@ def test_accepted_work_waits_for_the_breaker_instead_of_failing() -> None:
 @pytest.mark.proves("C12")
 @pytest.mark.django_db
 def test_an_operator_closes_it_with_a_reason_that_is_recorded() -> None:
-    world = ShakyWorld().publish()
+    world = shaky_world()
     run = world.open_run()
     _fail(world, run)
     actor = world.house.actor("operator")
@@ -277,7 +277,7 @@ def test_an_operator_closes_it_with_a_reason_that_is_recorded() -> None:
 
 @pytest.mark.django_db
 def test_terms_that_a_person_set_hold_for_the_next_call() -> None:
-    world = ShakyWorld().publish()
+    world = shaky_world()
     run = world.open_run()
     world.call(run)
     strict = Terms(**{**QUICK, "failures": 1})
@@ -298,7 +298,7 @@ def test_terms_that_a_person_set_hold_for_the_next_call() -> None:
 @pytest.mark.proves("C12")
 @pytest.mark.django_db
 def test_a_read_goes_to_its_declared_fallback_and_says_so() -> None:
-    world = ShakyWorld().publish(fallback_capability="steady.read")
+    world = shaky_world(fallback_capability="steady.read")
     run = world.open_run()
     _fail(world, run)
     answer = world.call(run, idempotency_key="ik_1")
@@ -329,7 +329,7 @@ def test_a_read_goes_to_its_declared_fallback_and_says_so() -> None:
 def test_without_a_permitted_read_the_breaker_s_refusal_stands(
     fallback: str, permitted: tuple[str, ...]
 ) -> None:
-    world = ShakyWorld().publish(permitted=permitted, fallback_capability=fallback)
+    world = shaky_world(permitted=permitted, fallback_capability=fallback)
     run = world.open_run()
     _fail(world, run)
     answer = world.call(run)
@@ -342,7 +342,7 @@ def test_without_a_permitted_read_the_breaker_s_refusal_stands(
 @pytest.mark.django_db(transaction=True)
 @override_settings(ADAPTER_TERMS={**QUICK, "at_once": 2})
 def test_a_slow_adapter_keeps_its_places_and_the_others_go_on() -> None:
-    world = ShakyWorld().publish()
+    world = shaky_world()
     run = world.open_run()
     world.call(run), world.call(run, "steady.read")
     feels("slow 1.5")

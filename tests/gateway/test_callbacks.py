@@ -24,6 +24,7 @@ from tests.approvals.world import GateWorld
 from tests.factories import SYSTEM, make_agent, make_member
 from tests.gateway.world import GatewayWorld
 from tests.identity.signed_in import browser_of
+from tests.recorded_worlds import ready
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -48,7 +49,7 @@ def _update(agent: Agent, **changes: Any) -> Agent:
 
 @pytest.fixture
 def world(inbox: Receiver) -> GateWorld:
-    made = GateWorld()
+    made = ready(GateWorld)
     _update(made.agent, callback_url=inbox.url, callback_secret=SECRET)
     return made
 
@@ -92,7 +93,7 @@ def test_an_agent_is_told_that_people_said_no(world: GateWorld, inbox: Receiver)
 
 
 def test_an_agent_is_told_of_work_that_took_long(inbox: Receiver) -> None:
-    world = GatewayWorld(with_work=True)
+    world = ready(GatewayWorld, with_work=True)
     _update(world.agent, callback_url=inbox.url, callback_secret=SECRET)
     run = world.open_run()
     answer = world.post(
@@ -162,7 +163,7 @@ def test_production_calls_no_private_address(world: GateWorld, inbox: Receiver) 
 def test_an_address_needs_a_secret_and_the_log_holds_neither_path_nor_secret(
     inbox: Receiver,
 ) -> None:
-    world = GatewayWorld()
+    world = ready(GatewayWorld)
     agent = make_agent(world.house.tenant)
     with pytest.raises(ContextOSError) as refused:
         _update(agent, callback_url=inbox.url)
@@ -178,7 +179,7 @@ def test_an_address_needs_a_secret_and_the_log_holds_neither_path_nor_secret(
 
 
 def test_the_agents_page_takes_a_secret_and_never_shows_it(inbox: Receiver) -> None:
-    world = GatewayWorld()
+    world = ready(GatewayWorld)
     agent = make_agent(world.house.tenant)
     browser: Client = browser_of(make_member(world.house.tenant, "platform_admin"), agent.tenant)
     page = reverse("admin:identity_agent_change", args=[agent.pk])

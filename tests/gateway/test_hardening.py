@@ -34,6 +34,7 @@ from gateway.worker import work_on
 from registry.services.kill_switches import throw_switch
 from tests.architecture.source import ROOT
 from tests.gateway.world import GatewayWorld
+from tests.recorded_worlds import ready
 
 MODULES = ["tests.gateway.hardening_functions"]
 
@@ -194,7 +195,7 @@ class TestStoppedBetweenAttempts:
     def test_after_an_attempt_that_may_have_happened_the_outcome_is_unknown(
         self, how: str, ledger: list[str]
     ) -> None:
-        world = GatewayWorld(with_work=True)
+        world = ready(GatewayWorld, with_work=True)
         call = _worked(_note(world, "die after writing"))
         assert (call.state, list(ledger)) == (CallState.QUEUED, ["note ik_1"])
         stopped = self._stop(world, call, how)
@@ -211,7 +212,7 @@ class TestStoppedBetweenAttempts:
         assert Run.objects.get().reserved_cents == 0
 
     def test_after_an_attempt_that_failed_cleanly_nothing_has_happened(self, how: str) -> None:
-        world = GatewayWorld(with_work=True)
+        world = ready(GatewayWorld, with_work=True)
         call = _worked(_note(world, "fail until 3"))
         assert call.state == CallState.QUEUED
         stopped = self._stop(world, call, how)
@@ -221,7 +222,7 @@ class TestStoppedBetweenAttempts:
 @pytest.mark.django_db
 @pytest.mark.proves("C9")
 def test_a_harmless_fault_does_not_clear_an_earlier_attempt_of_doubt() -> None:
-    call = _note(GatewayWorld(with_work=True), "hello")
+    call = _note(ready(GatewayWorld, with_work=True), "hello")
     attempt = from_row(call)
     busy = coded_error("function.busy")
     assert judged_fault(attempt, busy).status is ResultStatus.FAILED
@@ -246,7 +247,7 @@ def _lost(call: ToolCall) -> None:
 def test_a_lost_write_is_not_tried_again_once_the_adapter_has_forgotten_its_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    call = _note(GatewayWorld(with_work=True), "hello")
+    call = _note(ready(GatewayWorld, with_work=True), "hello")
     _lost(call)
     _two_hours_later(monkeypatch)
     recover_lost(timezone.now())
@@ -260,7 +261,7 @@ def test_a_lost_write_is_not_tried_again_once_the_adapter_has_forgotten_its_key(
 def test_a_retry_that_waited_longer_than_the_adapter_remembers_is_left_to_a_person(
     monkeypatch: pytest.MonkeyPatch, ledger: list[str]
 ) -> None:
-    call = _worked(_note(GatewayWorld(with_work=True), "die after writing"))
+    call = _worked(_note(ready(GatewayWorld, with_work=True), "die after writing"))
     assert call.state == CallState.QUEUED
     _two_hours_later(monkeypatch)
     assert _worked(call).state == CallState.UNKNOWN_OUTCOME
@@ -272,7 +273,7 @@ def test_a_retry_that_waited_longer_than_the_adapter_remembers_is_left_to_a_pers
 def test_an_unknown_outcome_is_not_run_again_once_the_adapter_has_forgotten_its_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    world = GatewayWorld(with_work=True)
+    world = ready(GatewayWorld, with_work=True)
     call = _note(world, "hello")
     _lost(call)
     ToolCall.objects.update(losses=3)
@@ -304,7 +305,7 @@ def _person_left_the_tenant(world: GatewayWorld) -> None:
 def test_what_waits_in_the_queue_is_not_done_for_somebody_who_has_left(
     leave: Callable[[GatewayWorld], None],
 ) -> None:
-    world = GatewayWorld(with_work=True)
+    world = ready(GatewayWorld, with_work=True)
     name = {"delegation": world.user_token}
     run = world.post("/api/v1/runs", world.run_body(), **name).json()
     body = {"run_id": run["run_id"], "capability_id": "notes.add", "args": {"text": "hello"}}
@@ -345,7 +346,7 @@ def _asked(world: GatewayWorld) -> ToolCall:
 def test_an_answer_is_given_to_the_tool_once_also_when_nothing_comes_back(
     dying_reports: Path,
 ) -> None:
-    world = GatewayWorld(with_work=True)
+    world = ready(GatewayWorld, with_work=True)
     call = _asked(world)
     answer = {"action": "accept", "content": {"year": 2025}}
     assert world.post(f"{CALLS}/{call.pk}/input", answer).status_code == 202
@@ -359,7 +360,7 @@ def test_an_answer_is_given_to_the_tool_once_also_when_nothing_comes_back(
 @pytest.mark.usefixtures("dying_reports")
 @pytest.mark.proves("B19", "C14")
 def test_a_kill_switch_takes_no_more_answers_for_what_it_stopped() -> None:
-    world = GatewayWorld(with_work=True)
+    world = ready(GatewayWorld, with_work=True)
     call = _asked(world)
     _throw_switch(world)
     answer = world.post(f"{CALLS}/{call.pk}/input", {"action": "accept", "content": {}})

@@ -21,6 +21,7 @@ from gateway.idempotency import (
 )
 from gateway.models import IdempotencyKey, ToolCall
 from tests.gateway.world import GatewayWorld
+from tests.recorded_worlds import ready
 
 SCOPE = KeyScope("tenant_one", "agent_1", "user_1", "payments.issue_refund")
 ARGS = st.dictionaries(
@@ -97,7 +98,7 @@ def test_without_its_salt_a_fingerprint_tells_nothing() -> None:
 @pytest.mark.django_db
 @pytest.mark.usefixtures("function_runner")
 def test_expired_keys_are_forgotten_but_never_while_their_call_is_open() -> None:
-    world = GatewayWorld(with_work=True)
+    world = ready(GatewayWorld, with_work=True)
     run = world.open_run()
     for key, capability, args in (
         ("ik_done", "orders.lookup", {"order_id": "ord_0001"}),

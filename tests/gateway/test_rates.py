@@ -23,7 +23,7 @@ from gateway.rate_counters import Counter, InDatabase, InProcess, Rate
 from gateway.rates import _counter, counter
 from gateway.redis_rates import InRedis
 from tests.factories import make_tenant
-from tests.gateway.shaky_world import ShakyWorld
+from tests.gateway.shaky_world import shaky_world
 
 REDIS = os.environ.get("REDIS_URL", "")
 NOBODY = "redis://127.0.0.1:1/0"
@@ -77,7 +77,7 @@ def _at_once(count: int, call: Callable[[], Any]) -> list[Any]:
 @pytest.mark.django_db
 @override_settings(REDIS_URL=None)
 def test_calls_beyond_the_rate_are_refused_until_the_first_has_aged() -> None:
-    world = ShakyWorld().publish(rate_limit={"max": 2, "per_seconds": 60})
+    world = shaky_world(rate_limit={"max": 2, "per_seconds": 60})
     run = world.open_run()
     first = world.call(run, idempotency_key="ik_first")
     assert [first.status_code, world.call(run).status_code] == [200, 200]
@@ -104,7 +104,7 @@ def test_calls_beyond_the_rate_are_refused_until_the_first_has_aged() -> None:
 @pytest.mark.django_db
 @override_settings(REDIS_URL=None)
 def test_what_was_refused_before_the_rate_takes_none_of_it() -> None:
-    world = ShakyWorld().publish(rate_limit={"max": 1, "per_seconds": 60})
+    world = shaky_world(rate_limit={"max": 1, "per_seconds": 60})
     run = world.open_run()
     assert world.call(run, args={"item": 5}).status_code == 422
     assert world.call(run).status_code == 200
@@ -116,7 +116,7 @@ def test_what_was_refused_before_the_rate_takes_none_of_it() -> None:
 def test_a_repeat_that_lost_the_race_gets_its_answer_although_the_rate_is_used_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    world = ShakyWorld().publish(rate_limit={"max": 1, "per_seconds": 60})
+    world = shaky_world(rate_limit={"max": 1, "per_seconds": 60})
     run = world.open_run()
     first = world.call(run, idempotency_key="ik_1").json()
     monkeypatch.setattr(calls, "replay", _blind_once(replays.replay))
@@ -232,7 +232,7 @@ def test_while_redis_is_away_the_database_counts_and_nobody_asks_redis_each_time
 @pytest.mark.django_db
 @override_settings(REDIS_URL=NOBODY)
 def test_a_governed_call_is_counted_although_redis_is_away() -> None:
-    world = ShakyWorld().publish(rate_limit={"max": 1, "per_seconds": 60})
+    world = shaky_world(rate_limit={"max": 1, "per_seconds": 60})
     run = world.open_run()
     assert [world.call(run).status_code for _ in range(2)] == [200, 429]
 

@@ -8,6 +8,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from contextos.fixed_query import FixedQuery
 from gateway.models import Run
 from tests.gateway.world import GatewayWorld
+from tests.recorded_worlds import ready
 
 pytestmark = pytest.mark.django_db
 
@@ -19,7 +20,7 @@ def _in_production(run_id: str, tenant_id: str) -> QuerySet[Run]:
 
 
 def test_a_fixed_query_finds_what_its_queryset_finds_whatever_the_parameters() -> None:
-    world, query = GatewayWorld(), FixedQuery(_in_production, "run_id", "tenant_id")
+    world, query = ready(GatewayWorld), FixedQuery(_in_production, "run_id", "tenant_id")
     for _ in range(2):
         opened = world.open_run()
         found = query.model(run_id=opened["run_id"], tenant_id=world.tenant_id)

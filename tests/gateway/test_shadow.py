@@ -8,6 +8,7 @@ import pytest
 
 from gateway.models import ShadowVerdict
 from tests.gateway.world import GatewayWorld
+from tests.recorded_worlds import ready
 from tests.registry import documents
 from tests.registry.walks import pack_walk, policy_walk
 
@@ -35,7 +36,7 @@ def _call(world: GatewayWorld, order: str) -> Any:
 
 
 def test_a_shadow_policy_is_recorded_where_it_differs_and_decides_nothing() -> None:
-    world = GatewayWorld()
+    world = ready(GatewayWorld)
     policy_walk(world.house).published(_strict_bundle(), shadow=True)
     answer = _call(world, "ord_0001")
     assert (answer.status_code, answer.json()["status"]) == (200, "ok")
@@ -50,7 +51,7 @@ def test_a_shadow_policy_is_recorded_where_it_differs_and_decides_nothing() -> N
 
 @pytest.mark.proves("C9")
 def test_a_permission_may_ask_for_the_shape_of_a_key_that_the_schema_does_not_know() -> None:
-    world = GatewayWorld()
+    world = ready(GatewayWorld)
     permission = documents.permission(
         "adp_orders",
         "lookup",
@@ -77,7 +78,7 @@ def test_a_permission_may_ask_for_the_shape_of_a_key_that_the_schema_does_not_kn
 
 @pytest.mark.proves("C3")
 def test_of_two_permissions_that_fit_the_wider_one_counts() -> None:
-    world = GatewayWorld(with_work=True)
+    world = ready(GatewayWorld, with_work=True)
     narrow = documents.permission(
         "adp_work", "add", permission_id="perm_read", approval_mode="read_only"
     )

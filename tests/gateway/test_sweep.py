@@ -19,6 +19,7 @@ from gateway.models import ToolCall
 from gateway.states import CallState
 from gateway.sweep import LONGEST_RESEND, resend_pause, sweep_calls
 from tests.gateway.world import GatewayWorld
+from tests.recorded_worlds import ready
 
 
 def _lost_call(world: GatewayWorld, run: dict[str, Any], key: str) -> ToolCall:
@@ -34,7 +35,7 @@ def _lost_call(world: GatewayWorld, run: dict[str, Any], key: str) -> ToolCall:
 @pytest.mark.django_db
 @pytest.mark.proves("C12")
 def test_a_lost_call_that_cannot_be_decided_keeps_no_other_from_being_found() -> None:
-    world = GatewayWorld(with_work=True)
+    world = ready(GatewayWorld, with_work=True)
     run = world.open_run()
     erased, sound = _lost_call(world, run, "ik_1"), _lost_call(world, run, "ik_2")
     Payload.objects.filter(pk=erased.args_payload).update(sealed=None, erased_at=timezone.now())

@@ -19,7 +19,7 @@ from contextos import telemetry
 from gateway import tracing
 from gateway.connectors.function.connector import runner_pool
 from gateway.worker import work_on
-from tests.gateway.shaky_world import ShakyWorld, feels
+from tests.gateway.shaky_world import feels, shaky_world
 from tests.ops.test_telemetry import Collector
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -70,7 +70,7 @@ def _attributes(span: Span) -> dict[str, Any]:
 def test_each_step_is_a_span_of_the_callers_trace_and_the_tool_gets_its_parent(
     collecting: Collector,
 ) -> None:
-    world = ShakyWorld().publish()
+    world = shaky_world()
     run = world.post("/api/v1/runs", world.run_body(), traceparent=PARENT).json()
     assert run["trace_id"] == TRACE
     feels("well")
@@ -96,7 +96,7 @@ def test_each_step_is_a_span_of_the_callers_trace_and_the_tool_gets_its_parent(
 
 @pytest.mark.django_db
 def test_a_refused_call_says_so_with_its_code(collecting: Collector) -> None:
-    world = ShakyWorld().publish()
+    world = shaky_world()
     world.call(world.open_run(), args={"item": 5})
     spans = _spans(collecting)
     assert spans["contextos.gateway.tool_call"].status.message == "args.schema"
@@ -106,7 +106,7 @@ def test_a_refused_call_says_so_with_its_code(collecting: Collector) -> None:
 
 @pytest.mark.django_db
 def test_a_worker_s_attempt_is_in_the_trace_of_its_run(collecting: Collector) -> None:
-    world = ShakyWorld().publish()
+    world = shaky_world()
     run = world.post("/api/v1/runs", world.run_body(), traceparent=PARENT).json()
     feels("well")
     accepted = world.call(run, "shaky.write", idempotency_key="ik_1").json()["tool_call_id"]
@@ -120,7 +120,7 @@ def test_a_worker_s_attempt_is_in_the_trace_of_its_run(collecting: Collector) ->
 @pytest.mark.proves("C22")
 @pytest.mark.django_db
 def test_only_the_metrics_that_the_manifest_declares_are_measured(collecting: Collector) -> None:
-    world = ShakyWorld().publish()
+    world = shaky_world()
     feels("well")
     world.call(world.open_run())
     collecting.bodies["/v1/metrics"].clear()

@@ -8,6 +8,7 @@ import pytest
 
 from tests.factories import make_agent_token, make_user_token
 from tests.gateway.plan_world import PlanWorld, lookup, note
+from tests.recorded_worlds import ready
 
 pytestmark = [pytest.mark.django_db, pytest.mark.proves("C6")]
 RUNS, CALLS, VERIFY = "/api/v1/runs", "/api/v1/tool-calls", "/api/v1/plans/verify"
@@ -15,7 +16,7 @@ RUNS, CALLS, VERIFY = "/api/v1/runs", "/api/v1/tool-calls", "/api/v1/plans/verif
 
 @pytest.fixture
 def world() -> PlanWorld:
-    return PlanWorld()
+    return ready(PlanWorld)
 
 
 def _asked(run: dict[str, Any], step: dict[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from registry.services.kill_switches import throw_switch
 from registry.services.quarantines import quarantine_capability
 from tests.factories import make_agent, make_agent_token
 from tests.gateway.plan_world import PlanWorld, book, lookup, note, refund, step, use
+from tests.recorded_worlds import ready
 from tests.registry import documents
 from tests.registry.plans.unseen.world import Case, told
 from tests.registry.walks import policy_walk
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def world() -> PlanWorld:
-    return PlanWorld()
+    return ready(PlanWorld)
 
 
 BOOK_ALONE = [book()]

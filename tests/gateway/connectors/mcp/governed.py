@@ -12,6 +12,7 @@ from gateway.models import ToolCall
 from gateway.worker import work_on
 from tests.factories import SYSTEM
 from tests.gateway.world import GatewayWorld
+from tests.recorded_worlds import ready
 from tests.registry.documents import pack, permission
 from tests.registry.manifests import Manifest, orders
 from tests.registry.walks import pack_walk
@@ -94,7 +95,7 @@ def probe(endpoint_ref: str, **changes: Any) -> Manifest:
 
 def probe_world(endpoint_ref: str, **changes: Any) -> GatewayWorld:
     """A world that may use all of it."""
-    world = GatewayWorld()
+    world = ready(GatewayWorld)
     if not world.house.tenant.environments.filter(name="development").exists():
         add_environment(tenant_id=world.tenant_id, name="development", actor=SYSTEM)
     world.house.published(probe(endpoint_ref, **changes))

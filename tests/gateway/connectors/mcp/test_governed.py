@@ -16,6 +16,7 @@ from tests.gateway.connectors.mcp.sdk_server import SdkServer
 from tests.gateway.world import GatewayWorld
 from tests.identity.signed_in import browser_of
 from tests.net.upstreams import Call, Upstream, http_answer, upstream
+from tests.recorded_worlds import ready
 
 pytestmark = pytest.mark.django_db
 WRITTEN = {"content": [], "structuredContent": {"echo": "written"}}
@@ -144,7 +145,7 @@ def test_a_name_leads_where_an_operator_said_and_a_url_is_never_turned(
 def test_an_address_that_could_never_be_dialled_is_refused_on_entry(
     tenant: Any, environment: str, name: str, url: str
 ) -> None:
-    world = GatewayWorld()
+    world = ready(GatewayWorld)
     with pytest.raises(ContextOSError):
         add_endpoint(
             tenant_id=world.tenant_id,
@@ -157,7 +158,7 @@ def test_an_address_that_could_never_be_dialled_is_refused_on_entry(
 
 
 def test_operators_enter_addresses_on_a_page_and_readers_see_hosts_only() -> None:
-    world = GatewayWorld()
+    world = ready(GatewayWorld)
     operator = browser_of(world.house.user("operator"), world.house.tenant)
     posted = {
         "name": "probe",
