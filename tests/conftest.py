@@ -13,6 +13,7 @@ from tests.putting_back import django_db_setup  # noqa: F401 - a fixture
 from tests.spent import Accounts
 
 register_profiles()
+gc.disable()  # collecting tests makes nothing but what stays
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -25,6 +26,8 @@ def pytest_collection_finish() -> None:
     """Ten thousand tests and what they import are there to stay: nobody need look through them."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 50)  # a test's rows are few and soon gone
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

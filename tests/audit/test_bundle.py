@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import runpy
 import subprocess
 import sys
 from datetime import timedelta
@@ -92,6 +93,15 @@ def test_a_bundle_is_checked_by_plain_python_from_any_folder(folder: Path, tmp_p
         assert "nothing is left out" in ran.stdout
         assert "agrees with itself" in ran.stdout
     assert _names(moved) == names, "checking leaves nothing behind"
+
+
+def test_the_product_that_imports_the_checker_keeps_its_bytecode(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It once switched that off for every process: each compiled what it imports anew."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    runpy.run_path(offline.__file__, run_name="imported")
+    assert not sys.dont_write_bytecode
 
 
 def test_records_are_the_stored_lines_and_every_file_is_summed(

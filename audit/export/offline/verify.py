@@ -12,15 +12,15 @@ import sys
 if __name__ == "__main__":  # the product imports this file too, and wants its bytecode kept
     sys.dont_write_bytecode = True  # a file more in the folder would be a file too many
 
-import argparse  # noqa: E402
-import base64  # noqa: E402
-import hashlib  # noqa: E402
-import json  # noqa: E402
-import os  # noqa: E402
-import re  # noqa: E402
-import tempfile  # noqa: E402
-import zipfile  # noqa: E402
-from typing import IO, Any  # noqa: E402
+import argparse
+import base64
+import hashlib
+import json
+import os
+import re
+import tempfile
+import zipfile
+from typing import IO, Any
 
 Object = Any  # a JSON object
 

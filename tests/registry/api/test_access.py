@@ -129,11 +129,16 @@ ADDRESSING = [name for name, endpoint in ENDPOINTS.items() if endpoint.foreign]
 CHANGING = [name for name in ENDPOINTS if not name.startswith("GET")]
 
 
-def _prepared(*, name: str) -> tuple[House, Any]:
-    """Everybody with a token, and what the endpoint needs beforehand."""
+def _with_tokens() -> House:
     house = House()
     for role in ROLES:
         house.token(role)
+    return house
+
+
+def _prepared(*, name: str) -> tuple[House, Any]:
+    """Everybody with a token, and what the endpoint needs beforehand."""
+    house = ready(_with_tokens)
     return house, ENDPOINTS[name].prepare(house)
 
 
