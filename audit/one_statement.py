@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from psycopg.types.json import Jsonb
 
 from contextos.core import strict_json
-from contextos.raw_sql import first_row, numbered
+from contextos.raw_sql import first_row, numbered, on_postgresql
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ Write = Insert | InsertRows | Update
 
 def write_together(*writes: Write) -> frozenset[str]:
     """Carry the writes out; the names of those that took effect. A failure leaves no trace."""
-    if connection.vendor == "postgresql":
+    if on_postgresql():
         return _one_statement(writes)
     return _one_transaction(writes)
 

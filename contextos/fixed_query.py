@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from django.db import connection
 from django.db.models import Model, QuerySet
 
-from contextos.raw_sql import first_row, numbered
+from contextos.raw_sql import first_row, numbered, on_postgresql
 
 M = TypeVar("M", bound=Model)
 _Part = tuple[str, Any]  # (name of a parameter, "") or ("", a value that never changes)
@@ -53,7 +53,7 @@ class FixedQuery(Generic[M]):
 
     def __init__(self, build: Callable[..., QuerySet[M, Any]], *names: str) -> None:
         self._build, self._names = build, names
-        self._written: dict[str, _Written[M]] = {}
+        self._written: _Written[M] | None = None
 
     def model(self, **values: str) -> M | None:
         """The first row as a model with its annotations, for a queryset of whole models."""
@@ -63,7 +63,7 @@ class FixedQuery(Generic[M]):
     def row(self, **values: str) -> tuple[Any, ...] | None:
         """The first row as the database gives it."""
         written = self._statement()
-        if connection.vendor == "postgresql":
+        if on_postgresql():
             return first_row(written.sql, written.filled(values))
         with connection.cursor() as cursor:
             cursor.execute(written.sql, written.filled(values))
@@ -71,10 +71,9 @@ class FixedQuery(Generic[M]):
         return found
 
     def _statement(self) -> _Written[M]:
-        vendor = connection.vendor
-        if vendor not in self._written:
-            self._written[vendor] = self._write()
-        return self._written[vendor]
+        if self._written is None:
+            self._written = self._write()
+        return self._written
 
     def _write(self) -> _Written[M]:
         marks = {name: f"\x1a{name}\x1a" for name in self._names}
@@ -89,7 +88,7 @@ class FixedQuery(Generic[M]):
         fields = queryset.model._meta.concrete_fields
         names = [field.attname for field in fields] + list(queryset.query.annotation_select)
         columns = tuple(zip(names, _converters(compiler), strict=False))
-        sql = numbered(text) if connection.vendor == "postgresql" else text
+        sql = numbered(text) if on_postgresql() else text
         return _Written(queryset.model, sql, parts, columns, len(fields))
 
 

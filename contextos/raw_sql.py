@@ -1,7 +1,8 @@
 """One statement, one row, at the least cost: for the few that every governed call makes.
 
-On PostgreSQL the statement is prepared once a connection and the cursor is kept. Where somebody
-listens (a test that counts, a debugger's log) it goes through Django's own cursor instead.
+On PostgreSQL the statement is prepared once a connection, and outside a transaction libpq is asked
+at once: a cursor would cost as much again as the question. Where somebody listens (a test that
+counts, a debugger's log) it goes through Django's own cursor instead.
 """
 
 from __future__ import annotations
@@ -9,12 +10,24 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
-from psycopg import RawCursor
+from psycopg import OperationalError, RawCursor
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.errors import error_from_result
+from psycopg.pq import ConnStatus, ExecStatus
+from psycopg.pq.abc import PGresult
 
 _MARK = re.compile("%[%s]")
+_AT_MOST = 200  # statements prepared by name on one connection; any others take a cursor
+
+
+@cache
+def on_postgresql() -> bool:
+    """Whether this process speaks to PostgreSQL; asked too often to ask the connection."""
+    return connections[DEFAULT_DB_ALIAS].vendor == "postgresql"
 
 
 def numbered(text: str) -> str:
@@ -32,10 +45,9 @@ def first_row(text: str, parameters: Sequence[Any]) -> tuple[Any, ...] | None:
         return _listened_to(wrapper, text, parameters)
     wrapper.validate_no_broken_transaction()
     with wrapper.wrap_database_errors:
-        raw = _kept_cursor(wrapper)
-        raw.execute(text, parameters, prepare=True)
-        row: tuple[Any, ...] | None = raw.fetchone()
-    return row
+        lane = _lane(wrapper)
+        ask = lane.asked if lane.is_open() else lane.through_cursor
+        return ask(text, parameters)
 
 
 class _SpokenCursor(RawCursor[Any]):
@@ -55,10 +67,56 @@ def _listened_to(wrapper: Any, text: str, parameters: Sequence[Any]) -> tuple[An
     return row
 
 
-def _kept_cursor(wrapper: Any) -> RawCursor[Any]:
-    """The cursor of this thread's connection; a new connection gets a new one."""
-    kept: RawCursor[Any] | None = vars(wrapper).get("_kept_raw_cursor")
+class _Lane:
+    """The shortest way over one connection; what it prepared dies with the connection."""
+
+    __slots__ = ("_cursor", "_names", "_pg", "_transformer", "connection")
+
+    def __init__(self, connection: Any) -> None:
+        self.connection, self._pg = connection, connection.pgconn
+        self._transformer, self._names = Transformer(connection), dict[Any, bytes]()
+        self._cursor: RawCursor[Any] = RawCursor(connection)
+
+    def is_open(self) -> bool:
+        """Not inside a transaction, which psycopg itself begins, nor past a pooler that forgets."""
+        prepares = self.connection.prepare_threshold is not None
+        return self.connection.autocommit and prepares and len(self._names) < _AT_MOST
+
+    def through_cursor(self, text: str, parameters: Sequence[Any]) -> tuple[Any, ...] | None:
+        """Psycopg's own way."""
+        self._cursor.execute(text, parameters, prepare=True)
+        row: tuple[Any, ...] | None = self._cursor.fetchone()
+        return row
+
+    def asked(self, text: str, parameters: Sequence[Any]) -> tuple[Any, ...] | None:
+        """One message there, one back; values and rows are converted as psycopg converts them."""
+        transformer = self._transformer
+        values = transformer.dump_sequence(parameters, [PyFormat.AUTO] * len(parameters))
+        name = self._names.get((text, transformer.types)) or self._prepared(text)
+        result = self._pg.exec_prepared(name, values, transformer.formats)
+        if result.status != ExecStatus.TUPLES_OK:
+            raise self._fault(result)
+        transformer.set_pgresult(result)
+        return transformer.load_row(0, tuple) if result.ntuples else None
+
+    def _prepared(self, text: str) -> bytes:
+        """A name for the text with parameters of these types, which are part of its plan."""
+        types, name = self._transformer.types, b"contextos_%d" % len(self._names)
+        result = self._pg.prepare(name, text.encode(), types)
+        if result.status != ExecStatus.COMMAND_OK:
+            raise self._fault(result)
+        self._names[(text, types)] = name
+        return name
+
+    def _fault(self, result: PGresult) -> Exception:
+        if self._pg.status != ConnStatus.OK:  # hung up: libpq says so without a code of its own
+            return OperationalError(result.get_error_message())
+        return error_from_result(result, encoding=self.connection.info.encoding)
+
+
+def _lane(wrapper: Any) -> _Lane:
+    """The lane of this thread's connection; a new connection gets a new one."""
+    kept: _Lane | None = vars(wrapper).get("_contextos_lane")
     if kept is None or kept.connection is not wrapper.connection:
-        kept = RawCursor(wrapper.connection)
-        vars(wrapper)["_kept_raw_cursor"] = kept
+        kept = vars(wrapper)["_contextos_lane"] = _Lane(wrapper.connection)
     return kept

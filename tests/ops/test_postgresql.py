@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import psycopg
 import pytest
-from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    IntegrityError,
+    OperationalError,
+    ProgrammingError,
+    connection,
+    connections,
+    transaction,
+)
 from django.test.utils import CaptureQueriesContext
 
+from contextos.core.clock import utcnow
 from contextos.raw_sql import first_row, numbered
 
 pytestmark = pytest.mark.skipif(
@@ -42,3 +51,75 @@ def test_the_next_request_gets_a_new_session_and_a_new_cursor() -> None:
 
 def test_marks_are_numbered_and_a_doubled_sign_is_one() -> None:
     assert numbered("a = %s AND b LIKE 'x%%' AND c = %s") == "a = $1 AND b LIKE 'x%' AND c = $2"
+
+
+def _prepared() -> int:
+    return int((first_row("SELECT count(*) FROM pg_prepared_statements", []) or (0,))[0])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_statement_is_prepared_once_for_the_types_of_its_parameters() -> None:
+    connection.close()
+    before = _prepared()
+    rows = [first_row("SELECT $1::text || 'x', $2::int", ["a", number]) for number in (1, 2)]
+    assert rows == [("ax", 1), ("ax", 2)]
+    assert _prepared() == before + 1
+    assert first_row("SELECT $1::text || 'x', $2::int", ["a", 100_000]) == ("ax", 100_000)
+    assert _prepared() == before + 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nothing_is_prepared_where_a_pooler_would_forget_it() -> None:
+    connection.ensure_connection()
+    connection.connection.prepare_threshold = None
+    assert first_row("SELECT $1::int", [7]) == (7,)
+    assert _prepared() == 0
+    connection.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_query_without_a_row_and_every_type_that_a_governed_call_sends() -> None:
+    assert first_row("SELECT 1 WHERE false", []) is None
+    moment = utcnow()
+    sent = [None, "ü", 3, True, b"\x00\xff", moment]
+    marks = "$1::text, $2::text, $3::bigint, $4::bool, $5::bytea, $6::timestamptz"
+    assert first_row(f"SELECT {marks}", sent) == (None, "ü", 3, True, b"\x00\xff", moment)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_fault_says_what_the_database_said_and_the_connection_goes_on() -> None:
+    for _ in range(2):  # before and after it is prepared
+        with pytest.raises(IntegrityError) as refused:
+            first_row(
+                "WITH made AS (INSERT INTO identity_tenant (tenant_id) SELECT $1 RETURNING 1)"
+                " SELECT count(*) FROM made",
+                [None],
+            )
+        assert refused.value.__cause__.diag.column_name == "tenant_id"  # type: ignore[union-attr]
+    with pytest.raises(ProgrammingError):
+        first_row("SELECT nothing_of_this_name", [])
+    assert first_row("SELECT 1", []) == (1,)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_session_that_ends_under_a_statement_is_an_operational_fault() -> None:
+    assert first_row("SELECT $1::int", [1]) == (1,)
+    _hang_up()
+    vars(connections[DEFAULT_DB_ALIAS]).update(health_check_done=True)
+    with pytest.raises(OperationalError):
+        first_row("SELECT $1::int", [1])
+    connection.close()
+    assert first_row("SELECT $1::int", [1]) == (1,)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_statement_inside_a_transaction_is_undone_with_it() -> None:
+    sql = "SELECT set_config('contextos.probe', $1, true)"
+    with transaction.atomic():
+        assert first_row(sql, ["inside"]) == ("inside",)
+        assert first_row("SELECT current_setting('contextos.probe', true)", []) == ("inside",)
+        transaction.set_rollback(True)
+    assert (first_row("SELECT current_setting('contextos.probe', true)", []) or ("",))[0] in {
+        None,
+        "",
+    }
