@@ -40,6 +40,7 @@ _REROUTED = (
 def configure(config: Mapping[str, Any]) -> None:
     """Django's LOGGING_CONFIG: every record goes through one handler on standard error."""
     level, style = str(config["level"]), str(config["format"])
+    _ask_no_record_where_it_came_from()
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter(style))
     root = logging.getLogger()
@@ -89,6 +90,12 @@ def hide_in_text(text: str) -> str:
     if "=" not in text and ":" not in text:
         return text
     return redact_text(text)
+
+
+def _ask_no_record_where_it_came_from() -> None:
+    """No line of ours says file, thread or process; the standard library looks them up unasked."""
+    logging._srcfile = None  # type: ignore[attr-defined]  # as its own documentation says
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
 
 
 def _reroute(level: str) -> None:

@@ -78,7 +78,7 @@ class _Redactor:
     removed: list[str] = field(default_factory=list)
 
     def visit(self, value: object, path: tuple[str, ...]) -> object:
-        if len(path) > _MAX_DEPTH or self._is_named(path):
+        if len(path) > _MAX_DEPTH or (self.paths and self._is_named(path)):
             return self._hide(value, path)
         if isinstance(value, Mapping):
             return self._visit_members(value, path)

@@ -119,10 +119,13 @@ _NAME_AND_SIGN = re.compile(
 )
 _VALUE = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|'[^']*+'|[^\s,;&\"'{}\[\]()]+")
 _MAX_PASSES = 5
+_SHORTEST_SECRET_WORD = 18  # `sk_live_` and ten more
 
 
 def hide_shapes(text: str) -> str:
     """The text without anything that has the shape of a secret."""
+    if len(text) < _SHORTEST_SECRET_WORD and text.isidentifier():
+        return text  # the usual name of a member: no shape has so few characters in one word
     return _until_stable(text, _hide_shapes_once)
 
 

@@ -9,6 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextos.core.redaction import MARK, RedactionRules, redact, redact_text
+from contextos.core.secret_patterns import (
+    _SHORTEST_SECRET_WORD,
+    _hide_shapes_once,
+    _until_stable,
+    hide_shapes,
+)
 from contextos.core.signing import Ed25519Signer
 from contextos.core.tokens import sign_token
 
@@ -235,3 +241,15 @@ def test_hostile_text_is_cleaned_in_linear_time(piece: str) -> None:
     started = time.process_time()
     redact_text(piece * (200_000 // len(piece)))
     assert time.process_time() - started < 2
+
+
+@given(st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,20}", fullmatch=True) | st.text(max_size=20))
+def test_the_short_way_past_short_words_hides_exactly_as_much_as_the_patterns(text: str) -> None:
+    assert hide_shapes(text) == _until_stable(text, _hide_shapes_once)
+
+
+def test_no_pattern_matches_a_word_too_short_to_be_looked_at() -> None:
+    shortest = ["sk_" + "live_" + "a" * 10, "AKIA" + "A" * 16, "npm_" + "a" * 36, "ghp_" + "a" * 30]
+    assert all(hide_shapes(word) == "[redacted]" for word in shortest)
+    assert min(map(len, shortest)) == _SHORTEST_SECRET_WORD
+    assert all(hide_shapes(word[:-1]) == word[:-1] for word in shortest)
