@@ -114,7 +114,7 @@ class LineageFacts:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: one row is made from the last by `changed`
 class DecisionFacts:
     """Everything one row says. Values that could be personal are commitments, never the values."""
 

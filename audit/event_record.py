@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from contextos.core.canonical import canonicalise, digest, digest_bytes
+from contextos.core.canonical import digest, digest_bytes, frame_around
 from contextos.core.clock import format_time, parse_time
 from contextos.core.events import Actor
 from contextos.core.redaction import redact
 
 RECORD_VERSION = "contextos.audit_event.v1"
 _HASH = "record_hash"
+_HASH_MEMBER = b'"record_hash":'
 _LEAF_PREFIX = b"\x00"  # RFC 6962: a leaf can't be mistaken for an inner node
 
 
@@ -58,10 +59,9 @@ def hashed_text(record: Mapping[str, Any]) -> str:
 
     Members sort by name, so what stands before and after the hash can be written apart.
     """
-    before = canonicalise({name: value for name, value in record.items() if name < _HASH})
-    after = canonicalise({name: value for name, value in record.items() if name > _HASH})
-    hashed = digest_bytes(before[:-1] + b"," + after[1:])
-    return f'{before[:-1].decode()},"{_HASH}":"{hashed}",{after[1:].decode()}'
+    frame = frame_around(_HASH, record)
+    hashed = digest_bytes(frame.head.removesuffix(_HASH_MEMBER) + frame.tail[1:])
+    return frame.holding(f'"{hashed}"'.encode()).decode()
 
 
 def record_hash(record: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +14,8 @@ from approvals.selectors import OpenGate
 from audit.decision_record import DecisionFacts, DecisionStatus
 from audit.decisions import prepare_decision
 from audit.one_statement import Insert, Write, write_together
-from contextos.core.canonical import canonicalise, digest
+from contextos.core.canonical import Frame, canonicalise, digest_bytes, frame_around
+from contextos.core.changing import changed
 from contextos.core.envelopes import ToolCallEnvelope
 from contextos.core.ids import new_id
 from gateway.budgets import overdrawn, reservation, reserve_cents
@@ -37,6 +38,7 @@ from gateway.replays import scope_of
 from gateway.states import CallState
 
 _FIELDS = ToolCall._meta.concrete_fields
+_NO_ARGS = b"{}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +70,12 @@ def accept(context: CallContext) -> Accepted | None:
 
     A quick call begins as executing, in the hands of this thread; any other waits in the queue.
     """
-    call, envelope = _call_row(context)
+    call, frame = _call_row(context)
     key = _new_key(context)
     after = "claim" if key else None
     sealed = sealed_inputs(context, call.decision_id, after=after)
     call.args_payload = sealed.args_payload
-    rows = _record_rows(context, call, envelope, sealed, key)
+    rows = _record_rows(context, call, frame, sealed, key)
     table = ToolCall._meta.db_table
     writes: list[Write] = [_claim(context, call, key)] if key else []
     writes.append(Insert(name="call", table=table, values=columns_of(call), after=after))
@@ -138,12 +140,13 @@ def _claim(context: CallContext, call: ToolCall, key: _Key) -> Insert:
     return Insert(name="claim", table=table, values=row, unless_taken=["scope_hash"])
 
 
-def _call_row(context: CallContext) -> tuple[ToolCall, dict[str, Any]]:
+def _call_row(context: CallContext) -> tuple[ToolCall, Frame]:
+    """The row, and its envelope around the arguments: it is kept without, hashed with them."""
     run, capability = context.run, context.capability
     if run is None:
         raise LookupError("the run is not loaded yet")
     tool_call_id = new_id("tool")
-    envelope = call_envelope(context, tool_call_id)
+    frame = frame_around("args", call_envelope(context, tool_call_id))
     call = ToolCall(
         tool_call_id=tool_call_id,
         tenant_id=run.tenant_id,
@@ -158,13 +161,13 @@ def _call_row(context: CallContext) -> tuple[ToolCall, dict[str, Any]]:
         mode_effective=context.effective_mode.value,
         is_write=context.is_write,
         args_digest=args_digest(context),
-        envelope=canonicalise(envelope).decode(),
+        envelope=frame.holding(_NO_ARGS).decode(),
         records=len(first_statuses(context)),
         reserved_cents=reserve_cents(context),
         created_at=context.now,
         **_start(context),
     )
-    return call, envelope
+    return call, frame
 
 
 def _start(context: CallContext) -> dict[str, Any]:
@@ -220,7 +223,7 @@ def _metadata(context: CallContext) -> Mapping[str, Any] | None:
 def _record_rows(
     context: CallContext,
     call: ToolCall,
-    envelope: Mapping[str, Any],
+    frame: Frame,
     sealed: SealedInputs,
     key: _Key | None,
 ) -> list[DecisionFacts]:
@@ -229,7 +232,7 @@ def _record_rows(
         decision_id=call.decision_id,
         args_commitment=sealed.commitment,
         idempotency=key.as_record() if key else None,
-        tool_call_hash=digest({**envelope, "args": sealed.commitment}),
+        tool_call_hash=digest_bytes(frame.holding(canonicalise(sealed.commitment))),
     )
 
 
@@ -240,7 +243,7 @@ def first_rows(context: CallContext, **more: Any) -> list[DecisionFacts]:
         for seq, status in enumerate(first_statuses(context), start=1)
     ]
     if context.gate is None:
-        rows[-1] = replace(rows[-1], approvals=policy_approval(context))
+        rows[-1] = changed(rows[-1], approvals=policy_approval(context))
     return rows
 
 

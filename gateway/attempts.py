@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -79,7 +79,7 @@ class Attempt:
         declared = (self.declaration.get("retry_policy") or {}).get("max_attempts")
         return declared if isinstance(declared, int) and declared > 0 else 1
 
-    def invocation(self) -> Invocation:
+    def invocation(self, *, should_stop: Callable[[], bool] | None = None) -> Invocation:
         """What the connector gets; no token of the caller is in it."""
         call, manifest = self.call, self.capability.manifest
         binding = self.declaration.get(binding_name(str(manifest.get("protocol"))))
@@ -100,6 +100,7 @@ class Attempt:
             transport=manifest.get("transport") or {},
             protocol_version=str(manifest.get("protocol_version") or ""),
             expects_output=self.capability.output_validator is not None,
+            should_stop=should_stop,
         )
 
 

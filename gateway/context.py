@@ -55,7 +55,7 @@ class CallRequest:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: every step makes the next one by `changed`
 class CallContext:
     """A call on its way; members fill up step by step, in the order they stand here."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +11,8 @@ from audit.decision_record import DecisionFacts, DecisionStatus
 from audit.decisions import prepare_decision
 from audit.one_statement import Update, Write, write_together
 from audit.payloads import SealedPayload, seal_payload
-from contextos.core.canonical import canonicalise, digest
+from contextos.core.canonical import Frame, canonicalise, digest_bytes, frame_around
+from contextos.core.changing import changed
 from contextos.core.clock import utcnow
 from contextos.core.envelopes import ResultStatus, ToolResultEnvelope
 from contextos.core.errors import coded_error
@@ -25,6 +26,7 @@ from gateway.states import CALLS, CallState
 from gateway.tracing import attempt_span, measured
 
 MOST_CENTS = 10**12
+_NO_OUTPUT = b"null"
 STATUS_OF_RESULT = {
     ResultStatus.OK: (CallState.OK, DecisionStatus.EXECUTED),
     ResultStatus.FAILED: (CallState.FAILED, DecisionStatus.FAILED),
@@ -54,9 +56,11 @@ def finish(attempt: Attempt, outcome: Normalised, ending: Ending) -> dict[str, A
     output = _sealed_output(attempt, outcome)
     minted = _minted(attempt, outcome)
     envelope = result_envelope(attempt, outcome, ending.latency_ms, minted.ref if minted else None)
-    facts = last_row(attempt, outcome, status, envelope, output.commitment if output else None)
+    frame = frame_around("output", envelope)
+    hashed = _result_hash(frame, output.commitment if output else None)
+    facts = last_row(attempt, outcome, status, envelope, hashed)
     writes: list[Write] = [
-        move(call, state, facts, {**_final(outcome, ending, state), **_kept(envelope, output)})
+        move(call, state, facts, {**_final(outcome, ending, state), **_kept(frame, output)})
     ]
     writes += prepare_decision(facts, after="call").writes
     writes += [output.write] if output else []
@@ -129,7 +133,7 @@ def next_row(attempt: Attempt, status: DecisionStatus, **changes: Any) -> Decisi
     """The decision's next row: what the last one said, and what is new."""
     facts, attempts = attempt.facts, attempt.call.attempts
     new: dict[str, Any] = {"seq": facts.seq + 1, "created_at": utcnow(), "attempts": attempts}
-    return replace(facts, status=status, **{**new, **changes})
+    return changed(facts, status=status, **{**new, **changes})
 
 
 def _final(outcome: Normalised, ending: Ending, state: CallState) -> dict[str, Any]:
@@ -140,9 +144,9 @@ def _final(outcome: Normalised, ending: Ending, state: CallState) -> dict[str, A
     }
 
 
-def _kept(envelope: Mapping[str, Any], output: SealedPayload | None) -> dict[str, Any]:
+def _kept(frame: Frame, output: SealedPayload | None) -> dict[str, Any]:
     return {
-        "result": canonicalise({**envelope, "output": None}).decode(),
+        "result": frame.holding(_NO_OUTPUT).decode(),
         "output_payload": output.payload_id if output else "",
     }
 
@@ -264,15 +268,19 @@ def _recorded_score(outcome: Normalised) -> dict[str, Any]:
     return {**score, "findings": [{"code": item["code"]} for item in score["findings"]]}
 
 
+def _result_hash(frame: Frame, commitment: str | None) -> str:
+    """The hash of a result envelope that holds the commitment to its output in its place."""
+    return digest_bytes(frame.holding(canonicalise(commitment)))
+
+
 def last_row(
     attempt: Attempt,
     outcome: Normalised,
     status: DecisionStatus,
     envelope: Mapping[str, Any],
-    commitment: str | None,
+    hashed: str,
 ) -> DecisionFacts:
-    """The row that ends a decision, with its output only as the commitment to it."""
-    hashed = digest({**envelope, "output": commitment})
+    """The row that ends a decision, with its output only in the hash of the commitment to it."""
     return next_row(
         attempt,
         status,

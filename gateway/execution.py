@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -145,7 +144,7 @@ def _doubt(outcome: Normalised) -> str:
 
 
 def _asked(attempt: Attempt, connector: Connector) -> Answered:
-    call = replace(attempt.invocation(), should_stop=_cancel_watch(attempt))
+    call = attempt.invocation(should_stop=_cancel_watch(attempt))
     if attempt.capability.manifest.get("protocol") != "function":
         return with_contact(*ask_outside(attempt, connector, call))
     try:

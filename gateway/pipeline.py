@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from approvals.selectors import gate_in_force
 from contextos.core.canonical import MAX_SAFE_INTEGER
+from contextos.core.changing import changed
 from contextos.core.clock import format_time
 from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.ids import new_id
@@ -51,7 +52,7 @@ def load_run(context: CallContext) -> CallContext:
         pins=run.pins,
     )
     compiled = compiled_for(terms, getattr(run, "generation", None) or 0)
-    return replace(context, run=run, compiled=compiled, trace_id=run.trace_id)
+    return changed(context, run=run, compiled=compiled, trace_id=run.trace_id)
 
 
 def resolve(context: CallContext) -> CallContext:
@@ -61,7 +62,7 @@ def resolve(context: CallContext) -> CallContext:
     permitted = context.compiled.resolve(context.request.capability_id)
     if not context.caller.may_use(permitted.capability.capability_id):
         raise coded_error("auth.scope", message="A token sent is narrowed to other calls.")
-    return replace(context, permitted=permitted)
+    return changed(context, permitted=permitted)
 
 
 def validate(context: CallContext) -> CallContext:
@@ -73,16 +74,20 @@ def validate(context: CallContext) -> CallContext:
     )
     if settled.key is None and context.capability.requires_idempotency_key:
         raise coded_error("idempotency.missing")
-    settled_context = replace(context, args=settled.args, key=settled.key)
+    settled_context = changed(context, args=settled.args, key=settled.key)
     _check_schema(settled_context)
     _check_constraints(settled_context, context.declaration.get("arg_constraints") or {})
-    return replace(settled_context, grant=_fitting_grant(settled_context))
+    return changed(settled_context, grant=_fitting_grant(settled_context))
 
 
 def decide(context: CallContext) -> CallContext:
     """3. Policy at execute time, a pure function of its inputs."""
-    stamp = Stamp(new_id("pol"), format_time(context.now))
+    stamp = Stamp(new_id("pol"), format_time(context.now), HASHED_IN_THE_RECORD)
     return judged(context, policy_inputs(context), stamp)
+
+
+# Records hash the inputs over the commitment to the arguments, so nobody reads a hash before.
+HASHED_IN_THE_RECORD = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,7 @@ def judged(context: CallContext, inputs: PolicyInputs, stamp: Stamp) -> CallCont
     shadow: tuple[ShadowDifference, ...] = ()
     if context.compiled.shadow_bundles:
         shadow = shadow_differences(context.compiled, inputs, decision)
-    decided = replace(context, inputs=inputs, decision=decision, shadow=shadow)
+    decided = changed(context, inputs=inputs, decision=decision, shadow=shadow)
     if not decision.allowed:
         code, _, sentence = decision.reason.partition(": ")
         raise RefusedCall(coded_error(code, message=sentence), decided)
@@ -139,7 +144,7 @@ def route(context: CallContext) -> CallContext:
     gate = gate_in_force(tenant_id=context.run.tenant_id, gate_id=named)
     if gate is None:
         raise coded_error("approval.gate_unavailable", data={"gate": named})
-    return replace(context, gate=gate)
+    return changed(context, gate=gate)
 
 
 def check_terms(context: CallContext) -> None:

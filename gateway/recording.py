@@ -11,7 +11,7 @@ from audit.amounts import amount_write
 from audit.decision_record import CapabilityFacts, DecisionFacts, DecisionStatus, LineageFacts
 from audit.one_statement import Insert
 from audit.payloads import seal_payload
-from contextos.core.canonical import canonicalise, digest_with
+from contextos.core.canonical import canonicalise, digest_bytes, frame_around
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError
 from contextos.core.modes import ApprovalMode
@@ -177,8 +177,8 @@ def shown_decision(context: CallContext, args_commitment: str) -> dict[str, Any]
     hidden["request"] = {**hidden["request"], "args": args_commitment}
     if hidden.pop("capability") != context.capability.readable:
         raise LookupError("policy was asked about another capability")
-    hashed = digest_with(hidden, {"capability": context.capability.readable_json})
-    return {**context.decision.document(), "inputs_hash": hashed}
+    spelled = frame_around("capability", hidden).holding(context.capability.readable_json)
+    return {**context.decision.document(), "inputs_hash": digest_bytes(spelled)}
 
 
 def policy_approval(context: CallContext) -> list[dict[str, Any]]:

@@ -30,7 +30,8 @@ def shadow_differences(
     """One entry per watching bundle whose verdict differs from what was decided."""
     found = []
     for watching in compiled.shadow_bundles:
-        other = evaluate(inputs, _with(watching, compiled.bundles))
+        deciding = _with(watching, compiled.bundles)
+        other = evaluate(inputs, deciding, inputs_hash=decision.inputs_hash)
         if other.projection() != decision.projection():
             found.append(ShadowDifference(watching.ref, _said(decision), _said(other)))
     return tuple(found)

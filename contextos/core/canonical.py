@@ -4,6 +4,8 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -72,16 +74,35 @@ def digest(value: object) -> str:
     return digest_bytes(canonicalise(value))
 
 
-def digest_with(members: Mapping[str, object], ready: Mapping[str, bytes]) -> str:
-    """The digest of an object some of whose members are canonical bytes already.
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """An object as canonical bytes, but for the value of one member, which may take its turns."""
 
-    Names have to be ASCII, which sorts alike in every encoding.
+    head: bytes
+    tail: bytes
+
+    def holding(self, value: bytes) -> bytes:
+        """The whole, with these canonical bytes as the value that was left out."""
+        return self.head + value + self.tail
+
+
+def frame_around(name: str, members: Mapping[str, object]) -> Frame:
+    """What stands around the member of that name, whose own value is not looked at.
+
+    The name has to be ASCII: then what sorts before it is the same in every encoding.
     """
-    spelled = {name: canonicalise(value) for name, value in members.items()} | dict(ready)
-    if not "".join(spelled).isascii():
-        raise ValueError("only names in ASCII can be put together")
-    inner = b",".join(canonicalise(name) + b":" + spelled[name] for name in sorted(spelled))
-    return digest_bytes(b"{" + inner + b"}")
+    before = canonicalise({other: members[other] for other in members if other < name})
+    after = canonicalise({other: members[other] for other in members if other > name})
+    comma = b"," if len(before) > len(b"{}") else b""
+    rest = b"," + after[1:] if len(after) > len(b"{}") else b"}"
+    return Frame(before[:-1] + comma + _spelled_name(name) + b":", rest)
+
+
+@lru_cache(maxsize=256)
+def _spelled_name(name: str) -> bytes:
+    if not name.isascii():
+        raise ValueError("only a name in ASCII can be left out")
+    return canonicalise(name)
 
 
 def digest_bytes(data: bytes) -> str:

@@ -161,7 +161,8 @@ def _ended(
     ref = _evidence_ref(decision, at)
     envelope = result_envelope(attempt, outcome, ended.latency_ms, ref)
     commitment = ended.output.commitment if ended.output else None
-    facts = last_row(attempt, outcome, base.status, envelope, commitment)
+    hashed = digest({**envelope, "output": commitment})
+    facts = last_row(attempt, outcome, base.status, envelope, hashed)
     _check_evidence(decision, evidence_in(attempt, outcome), ref, found)
     if at == len(decision.rows) - 1:
         check_result(decision, envelope, found)

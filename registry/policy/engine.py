@@ -23,9 +23,11 @@ def evaluate(
 ) -> PolicyDecision:
     """The decision on a call; raises only if the inputs have no canonical JSON form.
 
-    Whoever asks about the same inputs twice may pass their hash from the first decision.
+    Whoever asks about the same inputs twice may pass their hash from the first decision, and
+    whoever shows no hash an empty one.
     """
-    case = open_case(inputs, bundles, inputs_hash or digest(inputs.document()))
+    hashed = digest(inputs.document()) if inputs_hash is None else inputs_hash
+    case = open_case(inputs, bundles, hashed)
     maximum = case.maximum
     early = _before_rules(case, maximum)
     if early is not None or maximum is None:

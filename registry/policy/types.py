@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum
 from types import MappingProxyType
 from typing import Any
 
 from contextos.core.canonical import canonicalise
+from contextos.core.changing import changed
 from contextos.core.modes import ApprovalMode
 from registry.documents import refusal
 from registry.validation import Problem
@@ -140,7 +141,7 @@ class Effect:
         return RuleKind.APPROVAL if asks_people else RuleKind.ALLOW
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: it is stamped by `changed`
 class PolicyDecision:
     """The verdict; but for its id and its time a pure function of the inputs."""
 
@@ -174,7 +175,7 @@ class PolicyDecision:
         self, *, policy_decision_id: str | None, evaluated_at: str | None
     ) -> PolicyDecision:
         """The same decision with its id and time."""
-        return replace(self, policy_decision_id=policy_decision_id, evaluated_at=evaluated_at)
+        return changed(self, policy_decision_id=policy_decision_id, evaluated_at=evaluated_at)
 
     def verdict(self) -> dict[str, Any]:
         """The decision as JSON, without id and time."""

@@ -137,3 +137,20 @@ def test_a_value_nested_beyond_the_stack_is_refused() -> None:
     for _ in range(100_000):
         value = [value]
     assert refusal(value).code == "json.too_deep"
+
+
+@given(
+    st.dictionaries(TEXT, CANONICAL_VALUES, max_size=6),
+    st.sampled_from(["args", "output", "record_hash", "", "~"]),
+    CANONICAL_VALUES,
+)
+def test_an_object_put_together_around_a_member_has_the_bytes_of_the_reference(
+    members: dict[str, Any], name: str, value: Any
+) -> None:
+    frame = canonical.frame_around(name, members)
+    assert frame.holding(rfc8785.dumps(value)) == rfc8785.dumps({**members, name: value})
+
+
+def test_only_a_name_that_sorts_alike_everywhere_can_be_left_out() -> None:
+    with pytest.raises(ValueError, match="ASCII"):
+        canonical.frame_around("\U0001f600", {"\ufb33": 1})
