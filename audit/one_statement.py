@@ -143,8 +143,9 @@ def write_together(*writes: Write) -> frozenset[str]:
 
 
 def _one_statement(writes: Sequence[Write]) -> frozenset[str]:
-    values = [value for write in writes for value in write.parameters()]
-    parameters = [Jsonb(value.value) if isinstance(value, Json) else value for value in values]
+    parameters = [value for write in writes for value in write.parameters()]
+    if Json in map(type, parameters):
+        parameters = [Jsonb(v.value) if isinstance(v, Json) else v for v in parameters]
     row = first_row(_statement(writes), parameters) or ()
     return frozenset(write.name for write, count in zip(writes, row, strict=True) if count)
 

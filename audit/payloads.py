@@ -31,6 +31,7 @@ class SealedPayload:
     payload_id: str
     commitment: str
     write: Insert
+    size_bytes: int  # of the canonical value
 
 
 def commitment_to(salt: bytes, content: bytes) -> str:
@@ -58,7 +59,7 @@ def seal_payload(
         "created_at": utcnow(),
     }
     write = Insert(name=f"payload_{kind}", table=Payload._meta.db_table, values=row, after=after)
-    return SealedPayload(payload_id, commitment, write)
+    return SealedPayload(payload_id, commitment, write, len(content))
 
 
 def commit_only(
@@ -74,7 +75,7 @@ def commit_only(
         value={"salt": salt.hex(), "commitment": commitment},
         after=after,
     )
-    return SealedPayload(kept.payload_id, commitment, kept.write)
+    return SealedPayload(kept.payload_id, commitment, kept.write, len(content))
 
 
 def payload_rows(

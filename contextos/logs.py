@@ -94,7 +94,7 @@ def hide_in_text(text: str) -> str:
 
 def _ask_no_record_where_it_came_from() -> None:
     """No line of ours says file, thread or process; the standard library looks them up unasked."""
-    logging._srcfile = None  # type: ignore[attr-defined]  # as its own documentation says
+    logging._srcfile = None  # as its own documentation says
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
 
 

@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from approvals.selectors import OpenGate
-from contextos.core.modes import ApprovalMode, is_write_class
+from contextos.core.modes import ApprovalMode
 from gateway.identity import Caller
 from gateway.models import Run
 from gateway.shadowing import ShadowDifference
 from registry.compiled import CompiledRun, PermittedCapability
 from registry.packs import Permission
 from registry.policy import PolicyDecision, PolicyInputs
-from registry.resolution import ResolvedCapability, timeout_seconds
+from registry.resolution import ResolvedCapability
 
 QUICK_SECONDS = 10.0
 DEFAULT_WINDOW_SECONDS = 86_400
@@ -106,24 +106,22 @@ class CallContext:
     @property
     def is_write(self) -> bool:
         """Whether the capability can change something; a lowered mode does not take that away."""
-        return is_write_class(self.capability.capability_class, self.capability.approval_mode)
+        return self.capability.is_write
 
     @property
     def timeout_seconds(self) -> float:
         """How long one attempt may take."""
-        return timeout_seconds(self.capability)
+        return self.capability.timeout_seconds
 
     @property
     def is_quick(self) -> bool:
         """Whether the web thread makes the call itself."""
-        execution = self.declaration.get("execution") or {}
+        capability = self.capability
+        if capability.is_write or capability.timeout_seconds > QUICK_SECONDS:
+            return False
+        execution = capability.declaration.get("execution") or {}
         gated = self.decision is not None and self.decision.requires_approval_gate is not None
-        return (
-            not self.is_write
-            and execution.get("mode", "call") == "call"
-            and self.timeout_seconds <= QUICK_SECONDS
-            and not gated
-        )
+        return execution.get("mode", "call") == "call" and not gated
 
     @property
     def window_seconds(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
@@ -63,8 +64,13 @@ def egress_environment(environment: str) -> str:
 
 def egress_rule(url: str, environment: str) -> EgressRule:
     """This host and port and nothing else."""
-    authority = parse_target(url).authority
-    return EgressRule.for_environment(egress_environment(environment), [authority])
+    return _rule(url, egress_environment(environment))
+
+
+@lru_cache(maxsize=1024)
+def _rule(url: str, environment: str) -> EgressRule:
+    """It follows from these two alone; what the host leads to is judged at every dial."""
+    return EgressRule.for_environment(environment, [parse_target(url).authority])
 
 
 @transaction.atomic

@@ -10,7 +10,6 @@ from typing import Any
 from audit.clearance import Clearance, class_of
 from audit.one_statement import Insert, Json
 from audit.payloads import SealedPayload, commit_only, seal_payload
-from contextos.core.canonical import canonicalise
 from contextos.core.clock import utcnow
 from contextos.core.ids import new_id
 from gateway.attempts import Attempt
@@ -48,7 +47,7 @@ def mint(attempt: Attempt, values: Mapping[str, Any]) -> Minted:
         "payload_id": sealed.payload_id,
         "classification": classification.value,
         "observed_at": moment,
-        "size_bytes": len(canonicalise(dict(values))),
+        "size_bytes": sealed.size_bytes,
         "is_stored": is_stored,
         "fresh_until": _until(moment, fresh),
         "mark": "" if attempt.gone else mark_of(call.tenant_id, call.capability_id, attempt.args),

@@ -31,7 +31,6 @@ from gateway.parties import require_parties
 from gateway.runs import compiled_run
 from gateway.states import CallState
 from gateway.waiting_work import keep_waiting, try_poll_later
-from registry.resolution import timeout_seconds
 
 log = structlog.get_logger(__name__)
 PUT_ASIDE = timedelta(seconds=30)
@@ -79,7 +78,7 @@ def _execute(call: ToolCall) -> bool:
         # Accepted is accepted: it waits for the breaker, and is no attempt until then.
         rows = ToolCall.objects.filter(pk=call.pk, state=CallState.QUEUED)
         return bool(rows.update(due_at=utcnow() + rest))
-    if not lease_to_execute(call, seconds=timeout_seconds(attempt.capability)):
+    if not lease_to_execute(call, seconds=attempt.capability.timeout_seconds):
         return False
     attempt_in_worker(attempt)
     return True
@@ -103,7 +102,7 @@ def _refused_by_now(attempt: Attempt) -> ContextOSError | None:
 
 def _poll(call: ToolCall) -> bool:
     attempt = ending_from_row(call)
-    if not lease_to_poll(call, seconds=timeout_seconds(attempt.capability)):
+    if not lease_to_poll(call, seconds=attempt.capability.timeout_seconds):
         return False
     started, connector = time.monotonic(), connector_of(attempt)
     if call.cancel_reason:

@@ -72,12 +72,26 @@ class ResolvedCapability:
         """Compiled once for as long as the version is held."""
         return compile_schema(self.output_schema, documents=self.schemas)
 
+    @cached_property
+    def is_write(self) -> bool:
+        """Whether it can change something."""
+        return is_write_class(self.capability_class, self.approval_mode)
+
+    @cached_property
+    def timeout_seconds(self) -> float:
+        """How long one attempt may take."""
+        for owner in (self.declaration, self.manifest.get("transport") or {}):
+            seconds = owner.get("timeout_seconds")
+            if isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0:
+                return float(seconds)
+        return DEFAULT_TIMEOUT_SECONDS
+
     @property
     def requires_idempotency_key(self) -> bool:
         """Whether a call needs a key: it can change something, or the manifest asks for one."""
         declared = self.declaration.get("idempotency")
         asked = isinstance(declared, dict) and declared.get("required") is True
-        return asked or is_write_class(self.capability_class, self.approval_mode)
+        return asked or self.is_write
 
     @cached_property
     def entry(self) -> Mapping[str, Any]:
@@ -226,15 +240,6 @@ def capability_of_version(version_id: str, capability_id: str) -> ResolvedCapabi
     """For work already under way: what its version declared, whatever happened to it since."""
     version = AdapterVersion.objects.select_related("adapter").get(pk=version_id)
     return open_capabilities(version, trusted_kids()).by_id[capability_id]
-
-
-def timeout_seconds(capability: ResolvedCapability) -> float:
-    """How long one attempt may take."""
-    for owner in (capability.declaration, capability.manifest.get("transport") or {}):
-        seconds = owner.get("timeout_seconds")
-        if isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0:
-            return float(seconds)
-    return DEFAULT_TIMEOUT_SECONDS
 
 
 def _open(version: AdapterVersion) -> OpenedCapabilities:

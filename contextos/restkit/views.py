@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rest_framework import views
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from contextos.core.errors import coded_error
@@ -18,3 +19,14 @@ class APIView(views.APIView):
         super().initial(request, *args, **kwargs)
         if any("\x00" in str(value) for value in kwargs.values()):
             raise coded_error("request.not_found")
+
+    def perform_content_negotiation(
+        self, request: Request, force: bool = False
+    ) -> tuple[BaseRenderer, str]:
+        """Where there is one way to answer and the caller takes any, nothing is to be weighed."""
+        renderers, asked = self.get_renderers(), request.META
+        accepted = asked.get("HTTP_ACCEPT", "*/*")
+        plain = len(renderers) == 1 and accepted in ("*/*", renderers[0].media_type)
+        if not plain or asked.get("QUERY_STRING") or self.format_kwarg is not None:
+            return super().perform_content_negotiation(request, force)
+        return renderers[0], renderers[0].media_type

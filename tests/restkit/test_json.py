@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from contextos.core import strict_json
 from contextos.restkit.renderers import JSONRenderer
+from contextos.restkit.views import APIView
 
 _JSON = st.recursive(
     st.none()
@@ -85,3 +86,24 @@ def test_an_object_nobody_knows_is_an_error_not_its_repr() -> None:
 
 def test_an_answer_without_content_has_no_bytes() -> None:
     assert JSONRenderer().render(None) == b""
+
+
+@pytest.mark.urls("tests.restkit.urls")
+@pytest.mark.parametrize(
+    "accept", [None, "*/*", "application/json", "application/*", "text/html, */*;q=0.1", "text/csv"]
+)
+@pytest.mark.parametrize("query", ["", "?format=json", "?format=csv", "?a=1"])
+def test_the_short_negotiation_answers_as_the_long_one(
+    accept: str | None, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headers = {} if accept is None else {"Accept": accept}
+
+    def answered() -> tuple[int, str | None]:
+        response = Client().post(
+            f"/api/v1/echo{query}", b"{}", content_type="application/json", headers=headers
+        )
+        return response.status_code, response.get("Content-Type")
+
+    short = answered()
+    monkeypatch.delattr(APIView, "perform_content_negotiation")
+    assert answered() == short
