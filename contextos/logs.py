@@ -62,16 +62,31 @@ def configure(config: Mapping[str, Any]) -> None:
 
 def formatter(style: str) -> structlog.stdlib.ProcessorFormatter:
     """The last stretch of every record, ours or a library's: redact, then write."""
-    return structlog.stdlib.ProcessorFormatter(
+    writing = _FOR_PEOPLE if style == "console" else _FOR_MACHINES
+    return _Formatter(
         foreign_pre_chain=_SHARED,
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.StackInfoRenderer(),
             structlog.processors.format_exc_info,  # the plain traceback: no local variables
             hide_secrets,
-            *(_FOR_PEOPLE if style == "console" else _FOR_MACHINES),
+            *writing,
         ],
     )
+
+
+class _Formatter(structlog.stdlib.ProcessorFormatter):
+    """Writes our own plain events, such as every access line, without copying the record first."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        event: Any = record.msg
+        ours = "_logger" in vars(record) and isinstance(event, dict)  # a library may log one too
+        if not ours or record.exc_info or not _TRACEBACKS.isdisjoint(event):
+            return super().format(record)
+        shown: Any = dict(event)
+        for step in self.processors[_AFTER_TRACEBACKS:]:
+            shown = step(None, "", shown)
+        return str(shown)
 
 
 def hide_secrets(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
@@ -122,6 +137,8 @@ def _on_one_line(logger: WrappedLogger, name: str, event: EventDict) -> EventDic
     return event
 
 
+_TRACEBACKS = frozenset({"exc_info", "stack_info"})
+_AFTER_TRACEBACKS = 3  # the processors that have nothing to do for a plain event
 # Made here or checked character by character, so that nothing in them needs to be judged again.
 _WRITTEN_BY_US = ("timestamp", "level", "logger", "trace_id", "span_id")
 _FOR_MACHINES: list[Processor] = [_as_json]

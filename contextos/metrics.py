@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from functools import lru_cache
 
 from django.conf import settings
 from django.db import connection
@@ -33,8 +34,14 @@ BUILD = Info("contextos_build", "The version running and the database behind it.
 def observe_request(*, method: str, route: str, status: int, seconds: float) -> None:
     """Count one answer; `route` is a template, so that ids never become label values."""
     label = method if method in _METHODS else "OTHER"
-    REQUESTS.labels(label, route, str(status)).inc()
-    LATENCY.labels(label, route).observe(seconds)
+    requests, latency = _series(label, route, status)
+    requests.inc()
+    latency.observe(seconds)
+
+
+@lru_cache(maxsize=1024)
+def _series(method: str, route: str, status: int) -> tuple[Counter, Histogram]:
+    return REQUESTS.labels(method, route, str(status)), LATENCY.labels(method, route)
 
 
 @require_GET

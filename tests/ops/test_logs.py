@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 import structlog
+from structlog.stdlib import ProcessorFormatter
 
+from contextos.logs import formatter
 from tests.ops.capture import written_log
 
 JWT = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhZ2VudCJ9.c2lnbmF0dXJlLWJ5dGVz"
@@ -120,3 +122,20 @@ def test_a_record_that_cannot_be_judged_is_dropped_not_shown() -> None:
         structlog.get_logger("contextos.test").info("private words", thing=Broken())
     assert log.records[0]["event"] == "a log record was dropped: RuntimeError"
     assert "private words" not in log.text
+
+
+def test_the_short_way_writes_a_plain_event_as_the_long_one_does() -> None:
+    event = {"event": "asked", "token": JWT, "count": 3, "level": "info", "note": "a=b"}
+    record = logging.LogRecord("x", logging.INFO, "", 0, event, None, None)
+    vars(record).update(_logger=None, _name="info")
+    ours = formatter("json")
+    written = ours.format(record)
+    assert JWT not in written
+    assert written == ProcessorFormatter.format(ours, record)
+
+
+def test_an_object_that_a_library_logs_is_a_text_and_loses_its_secrets() -> None:
+    with written_log() as log:
+        logging.getLogger("library").warning({"password": "hunter2", "size": 3})
+    assert "hunter2" not in log.text
+    assert isinstance(log.records[0]["event"], str)
