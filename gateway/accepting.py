@@ -37,7 +37,7 @@ from gateway.recording import (
 from gateway.replays import scope_of
 from gateway.states import CallState
 
-_FIELDS = ToolCall._meta.concrete_fields
+_COLUMNS = tuple((str(field.column), field.attname) for field in ToolCall._meta.concrete_fields)
 _NO_ARGS = b"{}"
 
 
@@ -116,7 +116,8 @@ def _asked_of_people(
 
 def columns_of(call: ToolCall) -> dict[str, Any]:
     """The row as SQL wants it."""
-    return {str(field.column): getattr(call, field.attname) for field in _FIELDS}
+    held = vars(call)
+    return {column: held[name] for column, name in _COLUMNS}
 
 
 def _new_key(context: CallContext) -> _Key | None:

@@ -151,13 +151,17 @@ class ToolResultEnvelope:
     def as_dict(self) -> dict[str, Any]:
         """The envelope as JSON; members marked optional are left out when they are not known."""
         body: dict[str, Any] = {"envelope_version": TOOL_RESULT_VERSION}
-        for member in fields(self):
-            value = getattr(self, member.name)
-            if value is not None or not member.metadata.get("optional"):
-                body[member.name] = _plain(value)
+        for name in _RESULT_MEMBERS:
+            value = getattr(self, name)
+            if value is not None or name not in _LEFT_OUT_UNKNOWN:
+                body[name] = _plain(value)
         return body
 
 
+_RESULT_MEMBERS = tuple(member.name for member in fields(ToolResultEnvelope))
+_LEFT_OUT_UNKNOWN = frozenset(
+    member.name for member in fields(ToolResultEnvelope) if member.metadata.get("optional")
+)
 _PLAIN = frozenset({str, int, bool, float})
 
 

@@ -23,7 +23,7 @@ class ApprovalMode(StrEnum):
     @property
     def rank(self) -> int:
         """The mode's place in the order of risk, 0 being harmless."""
-        return _RANKS[self.value]
+        return _RANKS[self._value_]  # `value` itself is a function
 
     def __lt__(self, other: str) -> bool:
         return self.rank < ApprovalMode(other).rank
