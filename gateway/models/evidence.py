@@ -11,7 +11,8 @@ class Evidence(models.Model):
     """One evidence reference. The value itself is a payload, here only by its commitment."""
 
     evidence_ref = models.CharField(primary_key=True, max_length=40)
-    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+")
+    # Several indexes below begin with it.
+    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+", db_index=False)
     run_id = models.CharField(max_length=40)
     tool_call_id = models.CharField(max_length=40)
     capability_id = models.CharField(max_length=200)
