@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import sys
 from argparse import ArgumentParser
-from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,13 +22,14 @@ def main() -> int:
     import django
 
     django.setup()
+    from tests.bench.page import page_of, table_of
+
     rows = _measured(quick=options.quick)
     (ROOT / "build").mkdir(exist_ok=True)
     (ROOT / "build" / "bench.json").write_text(json.dumps(rows, indent=2) + "\n")
-    table = _table(rows)
-    sys.stdout.write(table)
+    sys.stdout.write(table_of(rows))
     if options.write_docs:
-        (ROOT / "docs" / "benchmarks.md").write_text(_page(table))
+        (ROOT / "docs" / "benchmarks.md").write_text(page_of(rows))
     missed = [str(row["name"]) for row in rows if not row["ok"]]
     if missed:
         sys.stderr.write(f"bench: missed its must: {', '.join(missed)}\n")
@@ -46,6 +45,7 @@ def _measured(*, quick: bool) -> list[dict[str, object]]:
     from tests.bench.gateway_rows import gateway_rows
     from tests.bench.log_rows import VERIFIED, log_rows
     from tests.bench.mcp_rows import mcp_rows
+    from tests.bench.memory_rows import memory_rows
     from tests.bench.peer_rows import peer_rows
     from tests.bench.registry_rows import registry_rows
 
@@ -61,31 +61,10 @@ def _measured(*, quick: bool) -> list[dict[str, object]]:
             rows += [row.as_dict() for row in export_rows(VERIFIED)]
             if not quick:
                 rows += [row.as_dict() for row in peer_rows()]
+                rows += [row.as_dict() for row in memory_rows()]
         return rows
     finally:
         connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)
-
-
-def _table(rows: Sequence[dict[str, object]]) -> str:
-    lines = ["| what | value | unit | must | aim | ok |", "|---|---|---|---|---|---|"]
-    lines += [
-        f"| {row['name']} | {row['value']} | {row['unit']} | {row['must']} | {row['aim']} | "
-        f"{'yes' if row['ok'] else 'NO'} |"
-        for row in rows
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _page(table: str) -> str:
-    from django.db import connection
-
-    return (
-        "# Benchmarks\n\n"
-        "Written by `make bench`. Medians (p95 where the name says so) of repeats, one machine,\n"
-        "one run: compare rows with their bars, not with another day's run.\n\n"
-        f"Machine: {os.cpu_count()} cores, Python {platform.python_version()}, "
-        f"{connection.vendor}.\n\n{table}"
-    )
 
 
 if __name__ == "__main__":
