@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.registry.house import House
+from tests.recorded_worlds import ready
+from tests.registry.house import House, staffed
 
 
 @pytest.fixture
 def house(db: None) -> House:
     """A tenant with its people."""
-    return House()
+    return ready(staffed)
 
 
 @pytest.fixture

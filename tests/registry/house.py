@@ -124,3 +124,11 @@ class House:
 
     def _warnings(self, version: AdapterVersion) -> list[str]:
         return [f.tick_id for f in version.findings.filter(severity="warn")]
+
+
+def staffed() -> House:
+    """A house in which everybody is there already: to be recorded and copied back."""
+    house = House()
+    for name in ROLES:
+        house.user(name)
+    return house
