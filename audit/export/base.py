@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from audit.export.selection import Line, Selection
+from audit.export.selection import Block, Line, Selection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +56,15 @@ class Writer(ABC):
     def begin(self) -> None:
         """Open the file; `resumed` says that it holds the settled bytes already."""
 
+    def add_block(self, block: Block) -> None:
+        """Some more records, as their canonical bytes. Asks nothing of the database, which still
+        sends rows on the same connection."""
+        for line in block.lines():
+            self.add(line)
+
     @abstractmethod
-    def add(self, line: Line, text: bytes) -> None:
-        """One more record, as its canonical bytes. Asks nothing of the database, which still sends
-        rows on the same connection."""
+    def add(self, line: Line) -> None:
+        """One more record."""
 
     def settle(self) -> int:
         """Bring what was added to the disk; how many bytes now stand for good."""

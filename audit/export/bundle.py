@@ -34,12 +34,11 @@ class BundleWriter(Writer):
         self._approvals = Distinct(self._folder / "approvals.db")
         self._documents = Documents(self.cover.tenant_id, self._members / "artefacts")
 
-    def add(self, line: Line, text: bytes) -> None:
+    def add(self, line: Line) -> None:
         """The text as it was stored, and a note of what it rests on."""
-        self._records.write(text)
-        self._records.write(b"\n")
+        self._records.write(line.text + b"\n")
         self._ids.add(line.record_id)
-        record = record_of(text)
+        record = record_of(line.text)
         self._documents.note(record)
         approvals = record.get("approvals") or ()
         self._approvals.add(

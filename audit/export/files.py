@@ -84,17 +84,26 @@ def sha256_of(path: Path) -> str:
 def remove_parts(export_id: str) -> None:
     """Drop what was never finished."""
     for path in folder().glob(f".{export_id}.*"):
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+        _remove(path)
+
+
+def with_parts() -> set[str]:
+    """The ids of exports of which something unfinished lies here."""
+    return {path.name.split(".")[1] for path in folder().glob(".exp_*.*")}
 
 
 def remove_strays(*, older_than: datetime) -> None:
     """Drop what a crash left behind: no export keeps a file for so long."""
     for path in folder().glob("*exp_*"):
-        if path.is_file() and path.stat().st_mtime < older_than.timestamp():
-            path.unlink(missing_ok=True)
+        if path.stat().st_mtime < older_than.timestamp():
+            _remove(path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def remove_file(job: ExportJob) -> None:

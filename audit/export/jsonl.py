@@ -6,7 +6,7 @@ import os
 from typing import IO
 
 from audit.export.base import Totals, Writer
-from audit.export.selection import Line
+from audit.export.selection import Block, Line
 
 _BUFFER = 1024 * 1024
 
@@ -22,10 +22,13 @@ class JsonLinesWriter(Writer):
         """Append to what is settled, or start an empty file."""
         self._file: IO[bytes] = self.path.open("ab" if self.resumed else "wb", buffering=_BUFFER)
 
-    def add(self, line: Line, text: bytes) -> None:
+    def add_block(self, block: Block) -> None:
+        """The texts as they were stored, all at once."""
+        self._file.write(block.texts)
+
+    def add(self, line: Line) -> None:
         """The text as it was stored."""
-        self._file.write(text)
-        self._file.write(b"\n")
+        self._file.write(line.text + b"\n")
 
     def settle(self) -> int:
         """Written through to the disk."""

@@ -50,10 +50,10 @@ class PdfWriter(Writer):
         self._content = hashlib.sha256()
         self._decisions = 0
 
-    def add(self, line: Line, text: bytes) -> None:
+    def add(self, line: Line) -> None:
         """Count it, and keep the first ones for the table."""
-        record = record_of(text)
-        self._content.update(text + b"\n")
+        record = record_of(line.text)
+        self._content.update(line.text + b"\n")
         self._decisions += record.get("seq") == 1
         self._outcomes[str(record.get("outcome"))] += 1
         self._days[str(record.get("created_at"))[:10]] += 1

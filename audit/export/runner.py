@@ -21,7 +21,7 @@ from audit.export.leases import (
     try_later,
 )
 from audit.export.sampling import Sampled
-from audit.export.selection import Line, Selection
+from audit.export.selection import Block, Selection
 from audit.export.services import fail_export, finish_export
 from audit.export.windows import window_to_write
 from audit.models import ExportJob
@@ -150,10 +150,10 @@ def _write_all(
     while cursor is not None:
         start, cursor = cursor, None
         # Closed at once when something goes wrong: the database still sends rows until then.
-        with closing(selection.batch(after=start)) as lines:
-            for line in lines:
-                cursor = line.record_id
-                _add(writer, line, totals)
+        with closing(selection.batch(after=start)) as blocks:
+            for block in blocks:
+                cursor = block.last
+                _add(writer, block, totals)
         if cursor is not None:
             _report(job, writer, totals, cursor)
             pulse(job)
@@ -163,19 +163,17 @@ def _write_sample(
     job: ExportJob, writer: Writer, drawn: Sampled, totals: Totals, pulse: Pulse
 ) -> None:
     totals.population = drawn.draw(lambda: keep_lease(job))
-    with closing(drawn.lines()) as lines:
-        for line in lines:
-            _add(writer, line, totals)
+    with closing(drawn.blocks()) as blocks:
+        for block in blocks:
+            _add(writer, block, totals)
     _report(job, writer, totals, job.last)
     pulse(job)
 
 
-def _add(writer: Writer, line: Line, totals: Totals) -> None:
-    if line.text is None:
-        totals.missing += 1
-        return
-    writer.add(line, line.text)
-    totals.rows += 1
+def _add(writer: Writer, block: Block, totals: Totals) -> None:
+    writer.add_block(block)
+    totals.missing += block.missing
+    totals.rows += len(block.ids)
 
 
 def _report(job: ExportJob, writer: Writer, totals: Totals, cursor: str) -> None:

@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
-from audit.export.selection import Line, Selection
+from audit.export.selection import Block, Selection
 from contextos.core.errors import coded_error
 
 MOST = 10_000
@@ -63,7 +63,7 @@ class Sampled:
         self._chosen = sorted(record_id for _, record_id in heap)
         return population
 
-    def lines(self) -> Generator[Line, None, None]:
+    def blocks(self) -> Generator[Block, None, None]:
         """The chosen records in the order of their ids."""
         for start in range(0, len(self._chosen), 100):
             yield from self._selection.these(self._chosen[start : start + 100])

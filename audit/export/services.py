@@ -17,9 +17,9 @@ from audit.export import files
 from audit.export.base import Totals
 from audit.export.columns import read_columns
 from audit.export.formats import WRITERS
-from audit.export.leases import LeaseLostError, held_from, mine
+from audit.export.leases import LEASE, LeaseLostError, held_from, mine
 from audit.export.sampling import read_sample
-from audit.export.states import EXPORTS, OPEN, ExportState
+from audit.export.states import ENDED, EXPORTS, OPEN, ExportState
 from audit.export.windows import narrowed, require_within
 from audit.models import ExportJob, ExportReader
 from audit.record_filter import read_filter
@@ -169,8 +169,19 @@ def remove_expired(now: datetime | None = None) -> int:
         state=ExportState.DONE, removed_at__isnull=True, expires_at__lte=moment
     )
     removed = sum(remove_export(job) for job in old.order_by("expires_at")[:_REMOVED_AT_ONCE])
+    _remove_abandoned(moment)
     files.remove_strays(older_than=moment - timedelta(days=settings.EXPORT_DAYS + 1))
     return removed
+
+
+def _remove_abandoned(moment: datetime) -> None:
+    """Parts of exports that ended without their worker: it was killed, and then they were cancelled
+    or written by another. One that still runs notices within a lease."""
+    ended = ExportJob.objects.filter(
+        pk__in=files.with_parts(), state__in=ENDED, finished_at__lt=moment - 2 * LEASE
+    )
+    for export_id in ended.values_list("pk", flat=True):
+        files.remove_parts(export_id)
 
 
 def remove_export(job: ExportJob) -> bool:

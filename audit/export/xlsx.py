@@ -12,6 +12,7 @@ from xlsxwriter.worksheet import Worksheet
 from audit.export.base import Totals, Writer
 from audit.export.cells import is_risky, shown
 from audit.export.columns import Column, chosen_columns, record_of
+from audit.export.row_reading import RowReader
 from audit.export.selection import Line
 from audit.export.words import cover_lines
 from contextos.core.canonical import MAX_SAFE_INTEGER
@@ -42,6 +43,7 @@ class XlsxWriter(Writer):
         self._folder = folder
         self._book = xlsxwriter.Workbook(str(self.path), {**_OPTIONS, "tmpdir": str(folder)})
         self._columns = chosen_columns(self.cover.columns)
+        self._read = RowReader(self._columns)
         self._bold = self._book.add_format({"bold": True, "bg_color": "#E1E7EF", "bottom": 1})
         self._moment = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss.000"})
         # Excel itself marks text this way when somebody types an apostrophe before it.
@@ -50,13 +52,13 @@ class XlsxWriter(Writer):
         self._sheets = 0
         self._start_sheet()
 
-    def add(self, line: Line, text: bytes) -> None:
+    def add(self, line: Line) -> None:
         """One row."""
         if self._row > ROWS_A_SHEET:
             self._start_sheet()
-        record = record_of(text)
-        for place, column in enumerate(self._columns):
-            self._put(self._sheet, self._row, place, column, column.read(record))
+        values = self._read(record_of(line.text))
+        for place, (column, value) in enumerate(zip(self._columns, values, strict=True)):
+            self._put(self._sheet, self._row, place, column, value)
         self._row += 1
 
     def close(self, totals: Totals) -> None:

@@ -15,8 +15,8 @@ from audit.tombstones import purge_faults
 from audit.verifying.checkpoints import Signers
 from audit.verifying.findings import Kind, Report
 from audit.verifying.outside import check_outside
-from audit.verifying.rows import as_bytes, mention_hash
-from audit.verifying.walk import Part, Progress, Walk, stored_root, walk_log
+from audit.verifying.rows import as_bytes
+from audit.verifying.walk import Part, Progress, stored_root, walk_log
 from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
 
@@ -60,8 +60,6 @@ def verify_tenant(
     signers = Signers()
     chosen = part or Part()
     walk = walk_log(tenant_id, part=chosen, signers=signers, jobs=jobs, progress=progress)
-    if chosen == Part():
-        _check_mentions(walk)
     _check_strangers(walk.report)
     _check_waiting(walk.report)
     _check_purges(walk.report)
@@ -81,24 +79,6 @@ def logs_there_are(outside: Path) -> list[str]:
     waiting = UnsealedLeaf.objects.order_by("tenant_id").values_list("tenant_id", flat=True)
     folders = {each.name for each in outside.iterdir() if each.is_dir()} if outside.is_dir() else ()
     return sorted({*heads, *waiting.distinct(), *folders})
-
-
-def _check_mentions(walk: Walk) -> None:
-    """What texts mention against what searches look into; the sums are equal or they are not."""
-    found = 0
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT m.kind, m.value, m.record_id FROM audit_decisionmention m "
-            "JOIN audit_logleaf l ON l.leaf_id = m.record_id AND l.tenant_id = m.tenant_id "
-            "WHERE m.tenant_id = %s AND l.log_index < %s",
-            [walk.report.tenant_id, walk.report.tree_size],
-        )
-        while rows := cursor.fetchmany(5000):
-            found += sum(mention_hash(kind, value, record) for kind, value, record in rows)
-    if found != walk.mentions and walk.report.is_sound:
-        walk.report.add(
-            Kind.MENTIONS, "the index of approvers, gates and rules is not what the records say"
-        )
 
 
 def _check_strangers(report: Report) -> None:

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from django.db import connection, transaction
+from django.db import connection
 
 from audit import decision_record, event_record
+from audit.models import PurgedLeaf
 from audit.tombstones import purged_leaves
 from audit.verifying.findings import Finding, Kind
 
@@ -44,6 +45,11 @@ _EVENTS = (
     "WHERE l.tenant_id = %s AND l.log_index >= %s AND l.log_index < %s "
     "AND substr(l.leaf_id, 1, 4) = 'aud_'"
 )
+_MENTIONS = (
+    "SELECT m.kind, m.value, m.record_id FROM audit_logleaf l JOIN audit_decisionmention m "
+    "ON m.record_id = l.leaf_id AND m.tenant_id = l.tenant_id "
+    "WHERE l.tenant_id = %s AND l.log_index >= %s AND l.log_index < %s"
+)
 Row = Sequence[Any]  # place, text, leaf hash, time, then the columns
 
 
@@ -67,15 +73,18 @@ class Block:
 def check_block(tenant_id: str, start: int, end: int) -> Block:
     """Check the leaves [start, end) against everything stored about them."""
     block, where = Block(tenant_id, start), [tenant_id, start, end]
-    with _reading() as cursor:
+    with _one_moment() as cursor:
         cursor.execute(_LEAVES, where)
         leaves = cursor.fetchall()
         cursor.execute(_RECORDS, where)
         rows = {row[0]: row for row in cursor.fetchall()}
         cursor.execute(_EVENTS, where)
         events = {row[0]: row for row in cursor.fetchall()}
+        cursor.execute(_MENTIONS, where)
+        mentions = sum(mention_hash(*row) for row in cursor.fetchall())
+        gone = [leaf[1] for leaf in leaves if leaf[0] not in rows and leaf[0] not in events]
+        stones = purged_leaves(tenant_id=tenant_id, leaf_ids=gone) if gone else {}
     _check_places(block, leaves, start, end)
-    missing: dict[str, tuple[int, bytes]] = {}
     for index, leaf_id, stored in leaves:
         leaf = stored if type(stored) is bytes else as_bytes(stored)
         block.leaves.append(leaf)
@@ -85,22 +94,30 @@ def check_block(tenant_id: str, start: int, end: int) -> Block:
         elif (event := events.get(index)) is not None:
             _check_event(block, event, leaf)
         else:
-            missing[leaf_id] = index, leaf
-    _check_missing(block, missing)
+            _check_missing(block, stones.get(leaf_id), leaf_id, index, leaf)
+    if mentions != block.mentions and not block.findings:
+        said = "the index of approvers, gates and rules is not what the records say"
+        block.add(Kind.MENTIONS, said, start)
     return block
 
 
 @contextmanager
-def _reading() -> Iterator[Any]:
-    """PostgreSQL is kept on the log's own index; SQLite without a lock that writers would meet."""
-    if connection.vendor != "postgresql":
-        with connection.cursor() as cursor:
+def _one_moment() -> Iterator[Any]:
+    """All of a block as it stood at one moment: a purge between two statements would look like
+    tampering. PostgreSQL is kept on the log's own index; SQLite takes no lock that writers meet."""
+    with connection.cursor() as cursor:
+        if connection.in_atomic_block:
             yield cursor
-        return
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_hashjoin = off")
-        cursor.execute("SET LOCAL enable_mergejoin = off")
-        yield cursor
+            return
+        postgresql = connection.vendor == "postgresql"
+        cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ" if postgresql else "BEGIN")
+        try:
+            if postgresql:
+                cursor.execute("SET LOCAL enable_hashjoin = off")
+                cursor.execute("SET LOCAL enable_mergejoin = off")
+            yield cursor
+        finally:
+            cursor.execute("ROLLBACK")
 
 
 def _check_places(block: Block, leaves: Sequence[Row], start: int, end: int) -> None:
@@ -111,17 +128,16 @@ def _check_places(block: Block, leaves: Sequence[Row], start: int, end: int) -> 
     block.add(Kind.LEAF_MISSING, f"{len(gaps)} leaves of the log are gone", gaps[0])
 
 
-def _check_missing(block: Block, missing: Mapping[str, tuple[int, bytes]]) -> None:
-    """Rows that are not there: purged when their time was over, or taken away."""
-    stones = purged_leaves(tenant_id=block.tenant_id, leaf_ids=missing) if missing else {}
-    for leaf_id, (index, leaf) in missing.items():
-        stone = stones.get(leaf_id)
-        if stone is None:
-            block.add(Kind.TEXT_MISSING, f"{leaf_id} was deleted", index)
-        elif as_bytes(stone.leaf_hash) != leaf:
-            block.add(Kind.PURGE, f"the tombstone of {leaf_id} is for another row", index)
-        else:
-            block.purged += 1
+def _check_missing(
+    block: Block, stone: PurgedLeaf | None, leaf_id: str, index: int, leaf: bytes
+) -> None:
+    """A row that is not there: purged when its time was over, or taken away."""
+    if stone is None:
+        block.add(Kind.TEXT_MISSING, f"{leaf_id} was deleted", index)
+    elif as_bytes(stone.leaf_hash) != leaf:
+        block.add(Kind.PURGE, f"the tombstone of {leaf_id} is for another row", index)
+    else:
+        block.purged += 1
 
 
 # --- one row -------------------------------------------------------------------------------------
@@ -186,8 +202,8 @@ def _checked_text(block: Block, row: Row, leaf: bytes) -> dict[str, Any] | None:
 def _hash_holds(content: bytes, record: dict[str, Any]) -> bool:
     """`record_hash` over everything but itself. What stands once can be cut out of the text;
     a record that quotes another one's hash is written anew."""
-    at = content.find(_MARK)
-    if at < 0 or content.find(_MARK, at + 1) >= 0:
+    at = content.rfind(_MARK)
+    if at < 0 or content.find(_MARK, 0, at) >= 0:
         return bool(event_record.record_hash(record) == record.get("record_hash"))
     stated = content[at + len(_MARK) : at + _MARKED - 1]
     rest = hashlib.sha256(content[:at])
@@ -198,6 +214,8 @@ def _hash_holds(content: bytes, record: dict[str, Any]) -> bool:
 def _check_time(block: Block, row: Row, record: Mapping[str, Any]) -> None:
     """As text: a million times are compared far sooner than read."""
     stored, stated = str(row[3]), str(record.get("created_at"))
+    if f"{stated[:10]} {stated[11:-1]}+00" == stored:
+        return  # as PostgreSQL writes it when nothing has to be cut off
     if _plain(stored.removesuffix("+00")) != _plain(stated.removesuffix("Z").replace("T", " ")):
         block.add(Kind.COLUMN, f"created_at is {stored}, the text says {stated}", row[0])
 

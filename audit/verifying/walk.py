@@ -52,7 +52,6 @@ class Walk:
     report: Report
     signed: SignedSizes
     tree: merkle.CompactTree
-    mentions: int = 0
 
 
 def walk_log(
@@ -80,7 +79,6 @@ def _by_rows(walk: Walk, start: int, end: int, jobs: int, progress: Progress) ->
         walk.report.findings += block.findings
         walk.report.checked += len(block.leaves)
         walk.report.purged += block.purged
-        walk.mentions += block.mentions
         _grow(walk, at, until, block.leaves)
         progress(until - start, end - start)
 

@@ -105,16 +105,16 @@ def test_a_killed_worker_is_followed_by_one_that_goes_on_behind_its_cursor(
     monkeypatch.setattr(selection, "BATCH", 2)
     job = world.request(format_)
     writer: Any = WRITERS[format_]
-    add, killed = writer.add, iter([False] * 5 + [True])
+    add, killed = writer.add_block, iter([False] * 2 + [True])
 
-    def dies(self: Any, line: Any, text: bytes) -> None:
-        add(self, line, text)
+    def dies(self: Any, block: Any) -> None:
+        add(self, block)
         if next(killed, False):
             self._file.write(b"half a rec")
             self._file.flush()
             raise KeyboardInterrupt  # as far from a clean end as one process can come
 
-    monkeypatch.setattr(writer, "add", dies)
+    monkeypatch.setattr(writer, "add_block", dies)
     with pytest.raises(KeyboardInterrupt):
         run_export(job.pk)
     job.refresh_from_db()
@@ -125,9 +125,9 @@ def test_a_killed_worker_is_followed_by_one_that_goes_on_behind_its_cursor(
     batch = selection.Selection.batch
 
     def counted(self: Any, **how: Any) -> Any:
-        for line in batch(self, **how):
-            read.append(line.record_id)
-            yield line
+        for block in batch(self, **how):
+            read.extend(block.ids)
+            yield block
 
     monkeypatch.setattr(selection.Selection, "batch", counted)
     assert run_due_exports() == 1
@@ -136,6 +136,47 @@ def test_a_killed_worker_is_followed_by_one_that_goes_on_behind_its_cursor(
     assert len(read) == 3, "what was settled was not read again"
     assert files.path_of(job).read_bytes() == whole
     assert [path.name for path in files.folder().glob(".*")] == []
+
+
+@pytest.mark.parametrize(
+    ("format_", "ending"),
+    [("xlsx", "cancelled"), ("bundle", "cancelled"), ("xlsx", "finished by another")],
+)
+def test_what_a_killed_worker_left_on_the_disk_is_removed_when_its_export_has_ended(
+    world: ExportWorld, monkeypatch: pytest.MonkeyPatch, format_: str, ending: str
+) -> None:
+    _killed_in_the_middle(world, monkeypatch, format_)
+    job = ExportJob.objects.get()
+    left = {path.name for path in files.folder().iterdir()}
+    assert left
+    assert remove_expired() == 0
+    assert {path.name for path in files.folder().iterdir()} == left, "it may still go on"
+    if ending == "cancelled":
+        cancel_export(tenant_id=world.tenant.pk, export_id=job.pk, actor=SYSTEM)
+        remove_expired(utcnow() + timedelta(minutes=10))
+        assert list(files.folder().iterdir()) == []
+    else:
+        ExportJob.objects.update(lease_until=MOMENT)
+        assert run_due_exports() == 1
+        job.refresh_from_db()
+        assert [path.name for path in files.folder().iterdir()] == [job.file_name]
+
+
+def _killed_in_the_middle(
+    world: ExportWorld, monkeypatch: pytest.MonkeyPatch, format_: str
+) -> None:
+    """A killed process cleans nothing up: not even the end of its writer is reached."""
+    writer: Any = WRITERS[format_]
+    add = writer.add_block
+
+    def dies(self: Any, block: Any) -> None:
+        add(self, block)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(writer, "add_block", dies)
+        patched.setattr(writer, "abandon", lambda self: None)
+        run_export(world.request(format_).pk)
 
 
 def test_an_export_whose_part_is_gone_begins_anew(world: ExportWorld) -> None:
@@ -182,10 +223,10 @@ def test_workers_that_die_again_and_again_end_in_a_failure_that_says_so(
 def test_an_unforeseen_fault_is_tried_again_later_and_then_given_up(
     world: ExportWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def breaks(self: Any, line: Any, text: bytes) -> None:
+    def breaks(self: Any, block: Any) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(JsonLinesWriter, "add", breaks)
+    monkeypatch.setattr(JsonLinesWriter, "add_block", breaks)
     job = world.request("jsonl")
     for _ in range(leases.MOST_LOSSES):
         run_due_exports()

@@ -67,6 +67,22 @@ def test_purged_rows_are_told_from_missing_ones(acme: Tenant, outside: Path) -> 
     assert Kind.TEXT_MISSING in {finding.kind for finding in _verified(acme, outside).findings}
 
 
+def test_a_purge_in_the_middle_of_a_check_is_no_tampering(acme: Tenant, outside: Path) -> None:
+    for _ in range(3):
+        decision(acme.pk, days=400, approvals=APPROVALS)
+    Sealer().round()
+    purged: list[int] = []
+
+    def purge_meanwhile(done: int, of: int) -> None:
+        purged.append(sum(apply_retention().values()))
+
+    report = verify_tenant(acme.pk, outside=outside, progress=purge_meanwhile)
+    assert purged[0] > 0
+    assert report.findings == []
+    assert report.purged == 0, "the rows were there when they were read"
+    assert _verified(acme, outside).purged == 6
+
+
 def test_a_tombstone_made_up_for_a_removed_row_is_found(acme: Tenant, outside: Path) -> None:
     decision(acme.pk, days=400)
     Sealer().round()
