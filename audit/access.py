@@ -1,8 +1,8 @@
 """Who may read records, which period of them, and how confidential the values may be (E3).
 
 `window_of` is asked by every surface that shows or exports records. The role gives permission and
-a tenant; an `AuditorAccess` narrows an auditor further. Platform admins and operators have no
-window.
+a tenant; what an auditor may read, an `AuditorAccess` says, and without one they read nothing.
+Platform admins and operators have no window.
 """
 
 from __future__ import annotations
@@ -111,9 +111,8 @@ def _standing(user: Viewer, tenant_id: str) -> tuple[str, frozenset[str]]:
 
 def _auditor_window(user_id: str, tenant_id: str) -> Window:
     access = _latest(user_id, tenant_id)
-    if access is None:  # the role alone: its own term bounds it, and no value above confidential
-        clearance = Clearance.CONFIDENTIAL
-        return Window(user_id=user_id, tenant_id=tenant_id, clearance=clearance, is_auditor=True)
+    if access is None:  # the role alone says neither which period nor how confidential
+        raise coded_error("auditor.access_missing")
     _require_current(access)
     return Window(
         user_id=user_id,

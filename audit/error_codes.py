@@ -46,6 +46,14 @@ register(
         remediation="Ask a platform admin of the tenant for a new access.",
     ),
     ErrorSpec(
+        code="auditor.access_missing",
+        kind=ErrorKind.AUTH,
+        http_status=403,
+        title="You are an auditor here, but nobody has said yet what you may read",
+        remediation="Ask a platform admin of the tenant to grant you an access: for how long, "
+        "which period of records, how confidential.",
+    ),
+    ErrorSpec(
         code="auditor.access_not_begun",
         kind=ErrorKind.AUTH,
         http_status=403,

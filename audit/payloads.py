@@ -55,7 +55,7 @@ def seal_payload(
         "decision_id": decision_id,
         "kind": kind,
         "commitment": commitment,
-        "sealed": encrypt_field(salt + content, context=_context(tenant_id, payload_id)),
+        "sealed": encrypt_field(salt + content, context=payload_context(tenant_id, payload_id)),
         "created_at": utcnow(),
     }
     write = Insert(name=f"payload_{kind}", table=Payload._meta.db_table, values=row, after=after)
@@ -132,7 +132,7 @@ def unsealed(row: Payload) -> Unsealed:
     payload_id = row.payload_id
     if row.sealed is None:
         raise coded_error("payload.erased", data={"payload_id": payload_id})
-    opened = decrypt_field(bytes(row.sealed), context=_context(row.tenant_id, payload_id))
+    opened = decrypt_field(bytes(row.sealed), context=payload_context(row.tenant_id, payload_id))
     salt, content = opened[:SALT_BYTES], opened[SALT_BYTES:]
     if commitment_to(salt, content) != row.commitment:
         raise coded_error("artefact.tampered", data={"payload_id": payload_id})
@@ -146,5 +146,6 @@ def _row(tenant_id: str, payload_id: str) -> Payload:
     return row
 
 
-def _context(tenant_id: str, payload_id: str) -> str:
+def payload_context(tenant_id: str, payload_id: str) -> str:
+    """The place of a payload's ciphertext; moved to another row it does not open."""
     return f"audit.payload:{tenant_id}:{payload_id}"

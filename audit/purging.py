@@ -207,14 +207,15 @@ def due_events(tenant_id: str, terms: Terms, now: datetime) -> QuerySet[AuditEve
 
 def purge_events(tenant_id: str, terms: Terms, now: datetime) -> int:
     """Purge events whose time is over; how many."""
-    done = 0
+    done, last = 0, ""
     while True:
         with transaction.atomic():
-            due = due_events(tenant_id, terms, now)
+            due = due_events(tenant_id, terms, now).filter(event_id__gt=last)
             columns = due.values_list("event_id", "leaf_hash", "created_at")[:AT_ONCE]
             leaves: list[Leaf] = [(name, "", leaf, at) for name, leaf, at in columns]
             if not leaves:
                 return done
+            last = leaves[-1][0]
             _bury(tenant_id, leaves, terms, now)
             AuditEvent.objects.filter(pk__in=[leaf[0] for leaf in leaves]).delete()
             done += len(leaves)

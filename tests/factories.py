@@ -8,7 +8,9 @@ from typing import Any
 
 from django.utils import timezone
 
+from audit.models import AuditorAccess
 from contextos.core.events import Actor, automation
+from contextos.core.ids import new_id
 from contextos.identity import services
 from contextos.identity.actors import person
 from contextos.identity.models import Agent, Membership, Tenant, TrustedIssuer, User
@@ -38,12 +40,32 @@ def make_user(username: str | None = None, **fields: Any) -> User:
     )
 
 
-def make_member(tenant: Tenant, *roles: str, username: str | None = None) -> User:
-    """A person who holds the roles in a tenant."""
+def make_member(
+    tenant: Tenant, *roles: str, username: str | None = None, access: bool = True
+) -> User:
+    """A person who holds the roles in a tenant; an auditor with an access to all of it."""
     user = make_user(username)
     for role in roles:
         grant(user, tenant, role)
+    if access and "auditor" in roles:
+        let_audit(user, tenant)
     return user
+
+
+def let_audit(user: User, tenant: Tenant) -> AuditorAccess:
+    """To every period for 30 days, up to what calls were given; as if it had long been granted."""
+    now = timezone.now()
+    return AuditorAccess.objects.create(
+        access_id=new_id("acs"),
+        tenant=tenant,
+        user=user,
+        starts_at=now - timedelta(days=1),
+        ends_at=now + timedelta(days=30),
+        clearance="CONFIDENTIAL",
+        granted_by=SYSTEM.id,
+        reason="Tests",
+        created_at=now - timedelta(days=1),
+    )
 
 
 def grant(user: User, tenant: Tenant, role: str, **term: Any) -> Membership:

@@ -26,6 +26,7 @@ from audit.access import Window, window_of
 from audit.admin.keeping import frame, told_of
 from audit.export.columns import COLUMNS
 from audit.export.downloads import file_response
+from audit.export.pdf import SHOWN as SHOWN_IN_PDF
 from audit.export.progress import progress_of
 from audit.export.services import (
     ExportRequest,
@@ -57,7 +58,8 @@ _TONES: dict[str, Tone] = {
 }
 _USES = {
     ExportFormat.BUNDLE: "proofs, votes, documents and a checker that works offline",
-    ExportFormat.PDF: "to read and to file: figures, charts, the first records",
+    ExportFormat.PDF: f"to read and to file: figures and charts over all of them, "
+    f"a table of the first {SHOWN_IN_PDF:,}",
     ExportFormat.XLSX: "to work with in a spreadsheet",
     ExportFormat.CSV: "for any other program",
     ExportFormat.JSONL: "the records themselves, byte for byte",
@@ -142,6 +144,14 @@ class ExportJobAdmin(ReadOnlyAdmin, TenantScopedAdmin):
             return rows.filter(pk__in=exports_for(self._window(request)).values("pk"))
         except PermissionDenied:
             return rows.none()
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """An auditor without an access reads why, not an empty list."""
+        if acting_tenant(request) is not None:
+            self._window(request)
+        return super().changelist_view(request, extra_context)
 
     # --- the list -----------------------------------------------------------------------------
     @display(description="Export")

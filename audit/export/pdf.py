@@ -74,6 +74,7 @@ class PdfWriter(Writer):
         lines = [line for line in cover_lines(self.cover, totals) if line[0] != "Title"]
         lines.append(("Written at (UTC)", written))
         lines.append(("Content hash", f"sha256:{digest}"))
+        lines.append(("Table", self._extent(totals)))
         draw_lines(sheet, lines)
         sheet.note(
             "The content hash is the SHA-256 of these records as JSON lines: an export of the same "
@@ -101,6 +102,15 @@ class PdfWriter(Writer):
         draw_bars(sheet, _bars(self._capabilities, 8))
         sheet.heading("Records over time", room=150)
         draw_columns(sheet, _over_time(self._days))
+
+    def _extent(self, totals: Totals) -> str:
+        """How much of it all stands in the table, said before anybody looks for a row in vain."""
+        if totals.rows <= len(self._rows):
+            return f"all {totals.rows:,} records"
+        return (
+            f"the first {len(self._rows):,} of {totals.rows:,} records, oldest first; figures and "
+            "charts are over all of them"
+        )
 
     def _draw_table(self, sheet: Sheet, totals: Totals) -> None:
         sheet.turn()

@@ -3,11 +3,7 @@
 from django.db import migrations, models
 
 from audit.append_only import AppendOnly
-from audit.decision_record import derived_mentions
 from audit.search_index import cover, drop_pattern_indexes, uncover
-from contextos.core import strict_json
-
-BATCH = 500
 
 
 def cover_index(apps, schema_editor):
@@ -20,30 +16,6 @@ def drop_patterns(apps, schema_editor):
 
 def uncover_index(apps, schema_editor):
     uncover(schema_editor.connection)
-
-
-def mention(apps, schema_editor):
-    """Rows written before say the same of themselves as those written from now on."""
-    bodies = apps.get_model("audit", "DecisionBody").objects
-    mentions = apps.get_model("audit", "DecisionMention")
-    last = ""
-    while True:
-        texts = list(
-            bodies.filter(record_id__gt=last)
-            .order_by("record_id")
-            .values_list("record_id", "text")[:BATCH]
-        )
-        if not texts:
-            return
-        mentions.objects.bulk_create(
-            [
-                mentions(tenant_id=record["tenant_id"], kind=kind, value=value, record_id=name)
-                for name, record in ((n, strict_json.loads_object(t, max_bytes=1 << 22)) for n, t in texts)
-                for kind, value in derived_mentions(record)
-            ],
-            batch_size=BATCH,
-        )
-        last = texts[-1][0]
 
 
 class Migration(migrations.Migration):
@@ -121,5 +93,5 @@ class Migration(migrations.Migration):
         migrations.RunPython(cover_index, uncover_index),
         migrations.RunPython(drop_patterns, migrations.RunPython.noop),
         AppendOnly("audit_decisionmention"),
-        migrations.RunPython(mention, migrations.RunPython.noop),
+        # What older rows mention is added by 0016, in steps that lock nothing.
     ]

@@ -47,7 +47,7 @@ class FieldCipher:
     def encrypt(self, plain: bytes, *, context: str) -> bytes:
         """The ciphertext: format, key id, nonce, then AES-256-GCM output."""
         key = self._keys[0]
-        head = _FORMAT + key.key_id
+        head = self.head
         nonce = secrets.token_bytes(_NONCE_BYTES)
         return head + nonce + key.cipher.encrypt(nonce, plain, head + context.encode())
 
@@ -62,10 +62,15 @@ class FieldCipher:
                 continue
         raise _undecryptable()
 
+    @property
+    def head(self) -> bytes:
+        """The first bytes of whatever is encrypted now: format and key id."""
+        return _FORMAT + self._keys[0].key_id
+
     def needs_rotation(self, sealed: bytes | memoryview) -> bool:
         """Whether a ciphertext was made under another key than the one that encrypts now."""
         head, _ = _split(bytes(sealed))
-        return head != _FORMAT + self._keys[0].key_id
+        return head != self.head
 
     def fingerprint(self, secret: bytes, *, context: str = "") -> str:
         """A short keyed mark to tell secrets apart on screen; it changes with the first key."""

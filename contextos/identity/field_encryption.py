@@ -24,6 +24,11 @@ def needs_rotation(sealed: bytes) -> bool:
     return _cipher(tuple(settings.FIELD_KEYS)).needs_rotation(sealed)
 
 
+def current_head() -> bytes:
+    """The first bytes of every ciphertext under the key that encrypts now."""
+    return _cipher(tuple(settings.FIELD_KEYS)).head
+
+
 def field_fingerprint(secret: bytes, *, context: str) -> str:
     """A short keyed mark by which people tell secrets apart; it changes with the first key."""
     return _cipher(tuple(settings.FIELD_KEYS)).fingerprint(secret, context=context)

@@ -7,12 +7,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Model
+from django.db.models import BinaryField, Model, QuerySet
+from django.db.models.functions import Substr
 
 from contextos.core.events import PLATFORM_TENANT, Actor
 from contextos.identity.contributions import contributed_modules
 from contextos.identity.events import record_event
-from contextos.identity.field_encryption import decrypt_field, encrypt_field, needs_rotation
+from contextos.identity.field_encryption import (
+    current_head,
+    decrypt_field,
+    encrypt_field,
+    needs_rotation,
+)
+
+Progress = Callable[[str, int], None]  # the column, and how many of its rows so far
+_AT_ONCE = 500
+
+
+def _unwatched(label: str, done: int) -> None:
+    """Nobody waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +46,12 @@ class SealedColumn:
         return f"{self.model._meta.label}.{self.column}"
 
 
-def reseal_all(actor: Actor) -> dict[str, int]:
-    """Every column that an app declares in its `sealed.py`; how many rows each. Safe to repeat."""
-    done = {column.label: _reseal(column) for column in sealed_columns()}
+def reseal_all(actor: Actor, progress: Progress = _unwatched) -> dict[str, int]:
+    """Every column that an app declares in its `sealed.py`; how many rows each.
+
+    Safe to repeat, and to break off: what is done already is not read again.
+    """
+    done = {column.label: _reseal(column, progress) for column in sealed_columns()}
     with transaction.atomic():
         record_event(
             tenant_id=PLATFORM_TENANT,
@@ -54,9 +70,23 @@ def sealed_columns() -> Iterator[SealedColumn]:
         yield from module.SEALED
 
 
-def _reseal(column: SealedColumn) -> int:
+def _reseal(column: SealedColumn, progress: Progress) -> int:
+    """In batches by primary key, each row by itself: nothing is locked while a million are done."""
+    done, last = 0, None
+    waiting = _under_other_keys(column)
+    while rows := list((waiting.filter(pk__gt=last) if last else waiting)[:_AT_ONCE]):
+        done += sum(_resealed(column, row) for row in rows)
+        last = rows[-1].pk
+        progress(column.label, done)
+    return done
+
+
+def _under_other_keys(column: SealedColumn) -> QuerySet[Any]:
+    """The database looks at the first bytes: rows under the first key are not fetched at all."""
+    current = current_head()
     rows = column.model._default_manager.exclude(**{f"{column.column}__isnull": True})
-    return sum(_resealed(column, row) for row in rows.order_by("pk").iterator(chunk_size=200))
+    head = Substr(column.column, 1, len(current), output_field=BinaryField())
+    return rows.alias(head=head).exclude(head=current).order_by("pk")
 
 
 def _resealed(column: SealedColumn, row: Any) -> bool:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from audit.access import window_of
@@ -18,12 +19,14 @@ from contextos.identity.token_verification import verify_bearer
 from tests.factories import (
     SYSTEM,
     actor_for,
+    let_audit,
     make_member,
     make_superuser,
     make_tenant,
     make_user,
     make_user_token,
 )
+from tests.identity.signed_in import browser_of
 
 pytestmark = pytest.mark.django_db
 
@@ -126,12 +129,35 @@ def test_another_grant_replaces_the_one_before(acme: Tenant) -> None:
     assert AuditorAccess.objects.filter(ended_at__isnull=True).count() == 1
 
 
-def test_the_role_alone_reads_every_period_up_to_confidential_values(acme: Tenant) -> None:
+def test_an_access_without_a_period_reads_all_of_it_up_to_its_clearance(acme: Tenant) -> None:
     window = window_of(make_member(acme, "auditor"), acme)
     assert not window.is_limited
     assert window.reads("CONFIDENTIAL")
     assert not window.reads("RESTRICTED")
     assert not window.reads("a class nobody knows")
+
+
+@pytest.mark.proves("E3")
+def test_the_role_alone_reads_nothing_and_says_whom_to_ask(acme: Tenant) -> None:
+    auditor = make_member(acme, "auditor", access=False)
+    said = refusal(auditor, acme)
+    assert said.code == "auditor.access_missing"
+    assert "platform admin" in said.remediation
+    token = make_user_token(auditor, acme).token
+    for path in ("decision-records", "exports", "metrics/capabilities"):
+        answer = Client().get(f"/api/v1/{path}", headers={"Authorization": f"Bearer {token}"})
+        assert (answer.status_code, answer.json()["code"]) == (403, "auditor.access_missing"), path
+    let_audit(auditor, acme)
+    answer = Client().get("/api/v1/decision-records", headers={"Authorization": f"Bearer {token}"})
+    assert answer.status_code == 200
+
+
+def test_the_page_of_an_auditor_without_an_access_says_whom_to_ask(acme: Tenant) -> None:
+    browser = browser_of(make_member(acme, "auditor", access=False), acme)
+    for page in ("decisionrow", "exportjob", "auditevent"):
+        answer = browser.get(f"/admin/audit/{page}/")
+        assert answer.status_code == 403, page
+        assert "nobody has said yet what you may read" in answer.content.decode()
 
 
 @pytest.mark.parametrize("role", ["platform_admin", "operator"])

@@ -203,5 +203,7 @@ def test_a_long_report_says_what_it_leaves_to_the_other_forms(
     hostile: ExportWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pdf, "SHOWN", 5)
-    text = " ".join(" ".join(_pages(hostile.export("pdf")[1])).split())
+    cover, *others = _pages(hostile.export("pdf")[1])
+    assert f"the first 5 of {1 + len(HOSTILE)} records, oldest first" in " ".join(cover.split())
+    text = " ".join(" ".join(others).split())
     assert f"The first 5 of {1 + len(HOSTILE)} records" in text

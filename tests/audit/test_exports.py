@@ -173,10 +173,12 @@ def _killed_in_the_middle(
         add(self, block)
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+    job = world.request(format_)
+    with monkeypatch.context() as patched:
         patched.setattr(writer, "add_block", dies)
         patched.setattr(writer, "abandon", lambda self: None)
-        run_export(world.request(format_).pk)
+        with pytest.raises(KeyboardInterrupt):
+            run_export(job.pk)
 
 
 def test_an_export_whose_part_is_gone_begins_anew(world: ExportWorld) -> None:

@@ -65,9 +65,7 @@ def test_a_new_field_key_takes_over_every_stored_secret(settings: Any) -> None:
     assert "sealed_previous: 0" in again.getvalue()
 
 
-def test_every_encrypted_column_is_sealed_again_but_the_payload_store() -> None:
-    """Payloads are append-only: their key stays in the list as long as they are kept."""
-
+def test_every_encrypted_column_is_sealed_again() -> None:
     declared = {column.label for column in sealed_columns()}
     kept = {
         f"{model._meta.label}.{field.name}"
@@ -75,7 +73,8 @@ def test_every_encrypted_column_is_sealed_again_but_the_payload_store() -> None:
         for field in model._meta.concrete_fields
         if isinstance(field, BinaryField) and ("sealed" in field.name or field.name == "secret")
     }
-    assert kept - declared == {"audit.Payload.sealed"}
+    assert kept <= declared
+    assert "audit.Payload.sealed" in kept
 
 
 # --- planted -------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ class Command(BaseCommand):
             "--purpose",
             required=True,
             choices=[*(purpose.value for purpose in KeyPurpose), FIELDS],
-            help=f"{FIELDS}: encrypt stored secrets under the first of CONTEXTOS_FIELD_KEYS",
+            help=f"{FIELDS}: encrypt what is stored anew under the first of CONTEXTOS_FIELD_KEYS",
         )
         parser.add_argument("--reason", default="", help="kept in the log")
         parser.add_argument(
@@ -45,8 +45,7 @@ class Command(BaseCommand):
         if options["purpose"] == FIELDS:
             if options["revoke"]:
                 raise CommandError("take the key out of CONTEXTOS_FIELD_KEYS after rotating.")
-            for label, number in reseal_all(ACTOR).items():
-                self.stdout.write(f"{label}: {number} encrypted under the first key.")
+            self._reseal()
             return
         purpose = KeyPurpose(options["purpose"])
         try:
@@ -54,6 +53,15 @@ class Command(BaseCommand):
         except ContextOSError as refusal:
             raise CommandError(f"{refusal} {refusal.remediation}") from refusal
         self.stdout.write(f"{purpose.value}: {kid} signs from now on.")
+
+    def _reseal(self) -> None:
+        """Say how far it is: of values there may be millions, and it can be broken off."""
+        for label, number in reseal_all(ACTOR, self._tell).items():
+            self.stdout.write(f"{label}: {number} encrypted under the first key.")
+
+    def _tell(self, label: str, done: int) -> None:
+        if done and done % 10_000 == 0:
+            self.stderr.write(f"{label}: {done} so far")
 
     def _changed(self, purpose: KeyPurpose, options: dict[str, Any]) -> str:
         if options["revoke"] is None:
