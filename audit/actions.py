@@ -29,6 +29,8 @@ ACTIONS = {
     "retention.changed": "Retention changed",
     "retention.purged": "Records purged under retention",
     "retention.partition_dropped": "Month of purged records dropped",
+    "audit.log_check.requested": "Check of the log asked for",
+    "audit.log_check.ended": "Log checked",
     "audit.export.requested": "Export asked for",
     "audit.export.done": "Export written",
     "audit.export.failed": "Export failed",

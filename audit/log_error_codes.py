@@ -11,6 +11,13 @@ register(
         remediation="Ask for an index below the size, and for a consistency from the smaller size.",
     ),
     ErrorSpec(
+        code="log.check_running",
+        kind=ErrorKind.VALIDATION,
+        http_status=409,
+        title="The log is being checked already",
+        remediation="Wait until that check has ended; its result stands on the page of the log.",
+    ),
+    ErrorSpec(
         code="log.not_sealed",
         kind=ErrorKind.VALIDATION,
         http_status=404,

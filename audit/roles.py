@@ -13,6 +13,7 @@ _EXPORTS = (
     *("audit.view_reportdefinition", "audit.add_reportdefinition"),
     "audit.change_reportdefinition",
 )
+_CHECKS = ("audit.view_logcheck", "audit.add_logcheck")
 _SEES_ACCESS = ("audit.view_auditoraccess",)
 _SEES_KEEPING = (
     "audit.view_erasure",
@@ -33,11 +34,12 @@ PERMISSIONS = {
         *_READ,
         *_EXPORTS,
         *_SEES_ACCESS,
+        *_CHECKS,
         "audit.add_auditoraccess",
         "audit.change_auditoraccess",
         *_KEEPS,
     ),
     "manifest_reviewer": ("audit.view_auditevent",),
-    "auditor": (*_READ, *_EXPORTS, *_SEES_ACCESS, *_SEES_KEEPING),
-    "operator": (*_READ, *_EXPORTS, *_SEES_KEEPING),
+    "auditor": (*_READ, *_EXPORTS, *_SEES_ACCESS, *_SEES_KEEPING, "audit.view_logcheck"),
+    "operator": (*_READ, *_EXPORTS, *_SEES_KEEPING, *_CHECKS),
 }

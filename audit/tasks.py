@@ -7,6 +7,7 @@ from audit.export.report_mail import send_report_links
 from audit.export.reports import run_due_reports
 from audit.export.runner import run_due_exports
 from audit.export.services import remove_expired
+from audit.log_checks import run_due_checks
 from audit.outside.remote import send_checkpoints as send_to_others
 from audit.partitions import ensure_partitions
 from audit.purging import ACTOR
@@ -44,6 +45,12 @@ def finish_erasures() -> None:
 def run_exports() -> None:
     """Write the exports that wait; their leases keep any number of workers apart."""
     run_due_exports()
+
+
+@shared_task(name="audit.tasks.run_log_checks")
+def run_log_checks() -> None:
+    """Read the logs that somebody asked to have read."""
+    run_due_checks()
 
 
 @shared_task(name="audit.tasks.remove_exports")

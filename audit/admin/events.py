@@ -84,7 +84,10 @@ class AuditEventAdmin(ReadOnlyAdmin, TenantScopedAdmin):
             "admin:audit_reports",
             30,
             permission="audit.view_decisionrow",
-        )
+        ),
+        MenuLine(
+            "The log", "account_tree", "admin:audit_log", 20, permission="audit.view_logcheck"
+        ),
     ]
     empty_title = "Nothing has happened yet"
     empty_text = "Every change, by whomever, appears here and can never be removed."

@@ -7,21 +7,23 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from audit.access import Window
 from audit.admin.window import window_for
-from audit.models import AuditEvent
+from audit.export.services import ExportRequest, request_export
+from audit.models import AuditEvent, ExportJob
 from audit.reports import Cell, Kind, RecordRef, ReportTable
 from audit.reports.catalogue import REPORTS
+from audit.reports.types import StandingReport
 from audit.reports.viewing import view_report
-from contextos.adminkit.links import admin_url, named_url
-from contextos.core.clock import utcnow
-from contextos.core.errors import ContextOSError
+from contextos.adminkit.links import admin_url, may, named_url
+from contextos.core.clock import format_time, utcnow
+from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.text import reveal_invisible
 from contextos.identity.actors import actor_of
 
@@ -89,7 +91,45 @@ def report_view(request: HttpRequest, key: str) -> HttpResponse:
     except ContextOSError as refusal:
         context["refusal"] = f"{refusal.message} {refusal.remediation}"
         return TemplateResponse(request, "audit/report.html", context, status=403)
+    context["may_export"] = may(request, "add", ExportJob)
     return TemplateResponse(request, "audit/report.html", {**context, **_shown(table)})
+
+
+def report_export_view(request: HttpRequest, key: str) -> HttpResponse:
+    """The same report as a file: an export like every other, recorded and fetched from its page."""
+    window, report = _window(request), REPORTS.get(key)
+    if report is None or request.method != "POST":
+        raise Http404
+    if not may(request, "add", ExportJob):
+        raise PermissionDenied
+    form = PeriodForm(_defaults() | request.POST.dict())
+    try:
+        if not form.is_valid():
+            raise coded_error("export.report_period")
+        job = _requested(request, report, form.moments(), window)
+    except ContextOSError as refusal:
+        messages.error(request, f"{refusal.message} {refusal.remediation}")
+        return HttpResponseRedirect(reverse("admin:audit_report", args=[key]))
+    messages.success(request, "The file is on its way; this page follows it.")
+    return HttpResponseRedirect(admin_url(ExportJob, "change", job.pk))
+
+
+def _requested(
+    request: HttpRequest,
+    report: StandingReport,
+    moments: tuple[datetime, datetime],
+    window: Window,
+) -> ExportJob:
+    since, until = moments
+    asked = ExportRequest(
+        format=request.POST.get("format", ""),
+        filter={"from": format_time(since), "to": format_time(until)},
+        title=report.title,
+        standing=report.key,
+    )
+    return request_export(
+        tenant_id=window.tenant_id, request=asked, actor=actor_of(request), window=window
+    )
 
 
 def _window(request: HttpRequest) -> Window:

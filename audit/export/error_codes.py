@@ -4,6 +4,13 @@ from contextos.core.errors import ErrorKind, ErrorSpec, register
 
 register(
     ErrorSpec(
+        code="export.report_period",
+        kind=ErrorKind.VALIDATION,
+        http_status=422,
+        title="A standing report is about a period",
+        remediation="Say from when and to when, both.",
+    ),
+    ErrorSpec(
         code="export.format_unknown",
         kind=ErrorKind.VALIDATION,
         http_status=422,

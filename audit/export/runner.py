@@ -23,6 +23,7 @@ from audit.export.leases import (
 from audit.export.sampling import Sampled
 from audit.export.selection import Block, Selection
 from audit.export.services import fail_export, finish_export
+from audit.export.standing import write_standing
 from audit.export.windows import window_to_write
 from audit.models import ExportJob
 from audit.record_filter import read_filter
@@ -104,8 +105,12 @@ def _failed(job: ExportJob, fault: ContextOSError) -> None:
 def _write(job: ExportJob, pulse: Pulse) -> None:
     if job.losses > MOST_LOSSES:
         raise coded_error("export.worker_lost", data={"losses": job.losses})
-    selection = _settled_selection(job)
     part = files.part_path(job)
+    if job.standing:
+        window_to_write(job)
+        _offer(job, part, job.format, Totals(rows=write_standing(job, part)))
+        return
+    selection = _settled_selection(job)
     totals = Totals(rows=job.rows, missing=job.missing)
     writer = _writer(job, part, selection, totals)
     try:
@@ -118,8 +123,13 @@ def _write(job: ExportJob, pulse: Pulse) -> None:
     except BaseException:
         writer.abandon()
         raise
+    _offer(job, part, writer.extension, totals)
+
+
+def _offer(job: ExportJob, part: Path, extension: str, totals: Totals) -> None:
+    """From here on the file is there: whole, hashed, under its own name."""
     keep_lease(job)
-    name = files.final_name(job, writer.extension)
+    name = files.final_name(job, extension)
     size, sha256 = files.publish(part, name)
     finish_export(job, totals=totals, file_name=name, size_bytes=size, sha256=sha256)
     files.remove_parts(job.pk)

@@ -19,10 +19,12 @@ from audit.export.columns import read_columns
 from audit.export.formats import WRITERS
 from audit.export.leases import LEASE, LeaseLostError, held_from, mine
 from audit.export.sampling import read_sample
+from audit.export.standing import STANDING_FORMATS
 from audit.export.states import ENDED, EXPORTS, OPEN, ExportState
 from audit.export.windows import narrowed, require_within
 from audit.models import ExportJob, ExportReader
 from audit.record_filter import read_filter
+from audit.reports.catalogue import standing_report
 from audit.services import record_event
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
@@ -44,6 +46,7 @@ class ExportRequest:
     sample: Any = None
     title: str = ""
     report_id: str = ""
+    standing: str = ""  # key of a standing report, for its table instead of records
     readers: Sequence[str] = ()
     held: bool = False  # this process writes it itself, no worker is to take it
 
@@ -53,8 +56,7 @@ def request_export(
     *, tenant_id: str, request: ExportRequest, actor: Actor, window: Window
 ) -> ExportJob:
     """Queue an export; the file is written in the background, within the window of who asks."""
-    if request.format not in WRITERS:
-        raise coded_error("export.format_unknown", data={"known": sorted(WRITERS)})
+    _require_form(request)
     _refuse_too_many(tenant_id, actor)
     wanted, now = narrowed(read_filter(request.filter), window), utcnow()
     job = ExportJob.objects.create(
@@ -62,6 +64,7 @@ def request_export(
         tenant_id=tenant_id,
         title=request.title[:200],
         report_id=request.report_id,
+        standing=request.standing,
         format=request.format,
         filter=wanted.as_given(),
         columns=list(read_columns(request.columns)),
@@ -197,6 +200,16 @@ def remove_export(job: ExportJob) -> bool:
 
 
 # --- parts ----------------------------------------------------------------------------------------
+def _require_form(request: ExportRequest) -> None:
+    known = STANDING_FORMATS if request.standing else WRITERS
+    if request.format not in known:
+        raise coded_error("export.format_unknown", data={"known": sorted(known)})
+    if request.standing:
+        standing_report(request.standing)
+        if not (request.filter.get("from") and request.filter.get("to")):
+            raise coded_error("export.report_period")
+
+
 def _refuse_too_many(tenant_id: str, actor: Actor) -> None:
     waiting = ExportJob.objects.filter(
         tenant_id=tenant_id, requested_by=actor.id, state__in=OPEN
@@ -206,7 +219,8 @@ def _refuse_too_many(tenant_id: str, actor: Actor) -> None:
 
 
 def _asked(job: ExportJob) -> dict[str, Any]:
-    return {"format": job.format, "filter": job.filter, "sample": job.sample, "title": job.title}
+    said = {"format": job.format, "filter": job.filter, "sample": job.sample, "title": job.title}
+    return {**said, "report": job.standing} if job.standing else said
 
 
 def _tell(job: ExportJob, what: str, actor: Actor, **data: Any) -> None:

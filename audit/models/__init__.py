@@ -8,6 +8,7 @@ from audit.models.events import AuditEvent
 from audit.models.exports import ExportJob, ExportReader
 from audit.models.holds import LegalHold
 from audit.models.log import Checkpoint, LogHead, LogLeaf, LogNode, OutsideMark, UnsealedLeaf
+from audit.models.log_checks import CheckState, LogCheck
 from audit.models.payloads import Payload
 from audit.models.report_definitions import ReportDefinition, ReportNotice, ReportRun
 from audit.models.retention import (
@@ -23,6 +24,7 @@ __all__ = [
     "Artefact",
     "AuditEvent",
     "AuditorAccess",
+    "CheckState",
     "Checkpoint",
     "DecisionAmount",
     "DecisionBody",
@@ -34,6 +36,7 @@ __all__ = [
     "ExportReader",
     "GatedDecision",
     "LegalHold",
+    "LogCheck",
     "LogHead",
     "LogLeaf",
     "LogNode",

@@ -14,6 +14,9 @@ class ExportJob(models.Model):
     tenant_id = models.CharField(max_length=64)
     title = models.CharField(max_length=200, blank=True, help_text="Name of the report, if any.")
     report_id = models.CharField(max_length=40, blank=True)
+    standing = models.CharField(
+        max_length=40, blank=True, help_text="Key of a standing report; empty: records."
+    )
     format = models.CharField(max_length=8, choices=ExportFormat)
     filter = models.JSONField(default=dict, help_text="As asked for; the window is part of it.")
     columns = models.JSONField(default=list, help_text="Columns of a table; empty: all of them.")

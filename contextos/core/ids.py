@@ -40,6 +40,7 @@ PREFIXES: Mapping[str, str] = MappingProxyType(
         "art": "stored artefact",
         "aud": "audit event",
         "bun": "policy bundle version",
+        "chk": "check of the log",
         "cns": "consent of a person",
         "cred": "brokered credential",
         "csr": "request for a consent",

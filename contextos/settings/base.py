@@ -315,6 +315,7 @@ CELERY_TASK_ROUTES = {
     "gateway.tasks.send_callbacks": {"queue": "notices"},
     "audit.tasks.send_checkpoints": {"queue": "notices"},
     "audit.tasks.run_exports": {"queue": "exports"},
+    "audit.tasks.run_log_checks": {"queue": "exports"},
     "audit.tasks.run_reports": {"queue": "notices"},
 }
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 5}
@@ -374,6 +375,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "task": "audit.tasks.run_exports",
         "schedule": timedelta(seconds=1),
         "options": {"expires": 5},
+    },
+    "run-log-checks": {
+        "task": "audit.tasks.run_log_checks",
+        "schedule": timedelta(seconds=2),
+        "options": {"expires": 10},
     },
     "run-reports": {
         "task": "audit.tasks.run_reports",
