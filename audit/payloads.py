@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from audit.models import Payload
@@ -32,6 +33,14 @@ class SealedPayload:
     commitment: str
     write: Insert
     size_bytes: int  # of the canonical value
+    salt: bytes = field(default=b"", repr=False)
+
+
+def salted_mark(salt: bytes, label: str, value: Any) -> str:
+    """`sha256:<hex>` of something that belongs to a payload: once its salt is erased with it,
+    nobody can tell by guessing what it was."""
+    content = label.encode() + b"\n" + canonicalise(value)
+    return "sha256:" + hmac.new(salt, content, hashlib.sha256).hexdigest()
 
 
 def commitment_to(salt: bytes, content: bytes) -> str:
@@ -59,7 +68,7 @@ def seal_payload(
         "created_at": utcnow(),
     }
     write = Insert(name=f"payload_{kind}", table=Payload._meta.db_table, values=row, after=after)
-    return SealedPayload(payload_id, commitment, write, len(content))
+    return SealedPayload(payload_id, commitment, write, len(content), salt)
 
 
 def commit_only(

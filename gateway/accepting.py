@@ -14,7 +14,7 @@ from approvals.selectors import OpenGate
 from audit.decision_record import DecisionFacts, DecisionStatus
 from audit.decisions import prepare_decision
 from audit.one_statement import Insert, Write, write_together
-from contextos.core.canonical import Frame, canonicalise, digest_bytes, frame_around
+from contextos.core.canonical import Frame, frame_around
 from contextos.core.changing import changed
 from contextos.core.envelopes import ToolCallEnvelope
 from contextos.core.ids import new_id
@@ -23,6 +23,7 @@ from gateway.callbacks import callback_writes
 from gateway.context import CallContext
 from gateway.dispatch import first_look
 from gateway.gating import subject_of
+from gateway.hashes import call_hash
 from gateway.idempotency import fingerprint, new_salt
 from gateway.leases import LEASE_MARGIN, worker_name
 from gateway.loop_guard import args_digest
@@ -70,12 +71,12 @@ def accept(context: CallContext) -> Accepted | None:
 
     A quick call begins as executing, in the hands of this thread; any other waits in the queue.
     """
-    call, frame = _call_row(context)
+    call, envelope, frame = _call_row(context)
     key = _new_key(context)
     after = "claim" if key else None
     sealed = sealed_inputs(context, call.decision_id, after=after)
     call.args_payload = sealed.args_payload
-    rows = _record_rows(context, call, frame, sealed, key)
+    rows = _record_rows(context, call, envelope, frame, sealed, key)
     table = ToolCall._meta.db_table
     writes: list[Write] = [_claim(context, call, key)] if key else []
     writes.append(Insert(name="call", table=table, values=columns_of(call), after=after))
@@ -141,13 +142,14 @@ def _claim(context: CallContext, call: ToolCall, key: _Key) -> Insert:
     return Insert(name="claim", table=table, values=row, unless_taken=["scope_hash"])
 
 
-def _call_row(context: CallContext) -> tuple[ToolCall, Frame]:
+def _call_row(context: CallContext) -> tuple[ToolCall, dict[str, Any], Frame]:
     """The row, and its envelope around the arguments: it is kept without, hashed with them."""
     run, capability = context.run, context.capability
     if run is None:
         raise LookupError("the run is not loaded yet")
     tool_call_id = new_id("tool")
-    frame = frame_around("args", call_envelope(context, tool_call_id))
+    envelope = call_envelope(context, tool_call_id)
+    frame = frame_around("args", envelope)
     call = ToolCall(
         tool_call_id=tool_call_id,
         tenant_id=run.tenant_id,
@@ -168,7 +170,7 @@ def _call_row(context: CallContext) -> tuple[ToolCall, Frame]:
         created_at=context.now,
         **_start(context),
     )
-    return call, frame
+    return call, envelope, frame
 
 
 def _start(context: CallContext) -> dict[str, Any]:
@@ -224,6 +226,7 @@ def _metadata(context: CallContext) -> Mapping[str, Any] | None:
 def _record_rows(
     context: CallContext,
     call: ToolCall,
+    envelope: Mapping[str, Any],
     frame: Frame,
     sealed: SealedInputs,
     key: _Key | None,
@@ -233,7 +236,9 @@ def _record_rows(
         decision_id=call.decision_id,
         args_commitment=sealed.commitment,
         idempotency=key.as_record() if key else None,
-        tool_call_hash=digest_bytes(frame.holding(canonicalise(sealed.commitment))),
+        tool_call_hash=call_hash(
+            envelope, commitment=sealed.commitment, salt=sealed.salt, frame=frame
+        ),
     )
 
 

@@ -11,7 +11,7 @@ from audit.decision_record import DecisionFacts, DecisionStatus
 from audit.decisions import prepare_decision
 from audit.one_statement import Update, Write, write_together
 from audit.payloads import SealedPayload, seal_payload
-from contextos.core.canonical import Frame, canonicalise, digest_bytes, frame_around
+from contextos.core.canonical import Frame, frame_around
 from contextos.core.changing import changed
 from contextos.core.clock import utcnow
 from contextos.core.envelopes import ResultStatus, ToolResultEnvelope
@@ -19,6 +19,7 @@ from contextos.core.errors import coded_error
 from gateway.attempts import Attempt
 from gateway.budgets import settlement
 from gateway.critic import evidence_value, has_evidence
+from gateway.hashes import Kept, result_hash
 from gateway.minting import Minted, mint
 from gateway.models import ToolCall
 from gateway.normalise import Normalised
@@ -57,15 +58,15 @@ def finish(attempt: Attempt, outcome: Normalised, ending: Ending) -> dict[str, A
     minted = _minted(attempt, outcome)
     envelope = result_envelope(attempt, outcome, ending.latency_ms, minted.ref if minted else None)
     frame = frame_around("output", envelope)
-    hashed = _result_hash(frame, output.commitment if output else None)
+    transcript = _transcript(attempt, outcome, ending, output) if ending.keeps_transcript else None
+    hashed = result_hash(envelope, Kept.by(output, transcript), frame=frame)
     facts = last_row(attempt, outcome, status, envelope, hashed)
     writes: list[Write] = [
         move(call, state, facts, {**_final(outcome, ending, state), **_kept(frame, output)})
     ]
     writes += prepare_decision(facts, after="call").writes
     writes += [output.write] if output else []
-    if ending.keeps_transcript:
-        writes.append(_transcript(attempt, outcome, ending, output).write)
+    writes += [transcript.write] if transcript else []
     writes += minted.writes if minted else ()
     if state is not CallState.UNKNOWN_OUTCOME:
         cost = cost_of(attempt, outcome)
@@ -266,11 +267,6 @@ def _recorded_score(outcome: Normalised) -> dict[str, Any]:
     if not outcome.in_tools_words:
         return score
     return {**score, "findings": [{"code": item["code"]} for item in score["findings"]]}
-
-
-def _result_hash(frame: Frame, commitment: str | None) -> str:
-    """The hash of a result envelope that holds the commitment to its output in its place."""
-    return digest_bytes(frame.holding(canonicalise(commitment)))
 
 
 def last_row(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import contextos
@@ -46,6 +46,7 @@ class SealedInputs:
     args_payload: str
     commitment: str
     writes: tuple[Insert, ...]
+    salt: bytes = field(repr=False)  # of the arguments; erased with them
 
 
 def sealed_inputs(
@@ -56,14 +57,14 @@ def sealed_inputs(
     where: dict[str, Any] = {"tenant_id": context.caller.tenant_id, "decision_id": decision_id}
     args = seal_payload(**where, kind="args", value=_given_args(context), after=after)
     if context.inputs is None:
-        return SealedInputs(args.payload_id, args.commitment, (args.write,))
+        return SealedInputs(args.payload_id, args.commitment, (args.write,), args.salt)
     inputs = seal_payload(**where, kind="inputs", value=inputs_document(context), after=after)
     watched = shadow_writes(
         context.shadow, **where, capability_id=context.capability.capability_id, after=after
     )
     about = _amount_writes(context, decision_id, after)
     writes = (args.write, inputs.write, *watched, *about)
-    return SealedInputs(args.payload_id, args.commitment, writes)
+    return SealedInputs(args.payload_id, args.commitment, writes, args.salt)
 
 
 def _amount_writes(context: CallContext, decision_id: str, after: str | None) -> tuple[Insert, ...]:

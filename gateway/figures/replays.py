@@ -11,14 +11,17 @@ from django.db.models import Exists, OuterRef, Subquery
 from audit.decision_record import TERMINAL, DecisionStatus
 from audit.decisions import MAX_RECORD_BYTES
 from audit.models import DecisionBody, DecisionRow, Payload
+from audit.payloads import unsealed
 from audit.services import record_event
 from contextos.core import strict_json
 from contextos.core.canonical import digest
 from contextos.core.clock import utcnow
 from contextos.core.events import automation
 from gateway.figures.counting import Counted, Place
+from gateway.hashes import Kept, result_hash
 from gateway.models import ReplayAnswer, ToolCall
 
+_SAID_BY_TOOLS = ("output", "transcript")
 _SAID = [*(status.value for status in TERMINAL), DecisionStatus.UNKNOWN.value]
 
 
@@ -75,8 +78,10 @@ def compared(answers: Sequence[ReplayAnswer]) -> list[Compared]:
 
 
 def _erased(tool_call_ids: Sequence[str]) -> set[str]:
-    """Calls whose output is gone: what was answered before it went has nothing to differ from."""
-    gone = Payload.objects.filter(payload_id=OuterRef("output_payload"), erased_at__isnull=False)
+    """Calls whose values are gone: what was answered before has nothing to differ from."""
+    gone = Payload.objects.filter(
+        decision_id=OuterRef("decision_id"), kind__in=_SAID_BY_TOOLS, erased_at__isnull=False
+    )
     calls = ToolCall.objects.filter(Exists(gone), pk__in=tool_call_ids)
     return set(calls.order_by().values_list("pk", flat=True))
 
@@ -100,11 +105,11 @@ def _expected(decision_ids: set[str]) -> dict[str, set[str]]:
     vouched: dict[str, set[str]] = {}
     for decision_id, text in _texts(decision_ids):
         record = strict_json.loads_object(text, max_bytes=MAX_RECORD_BYTES)
-        # Where there was no output, the record's hash is over the very same object.
+        # Where nothing was kept of the result, the record's hash is over the very same object.
         vouched.setdefault(decision_id, set()).add(str(record["tool_result_hash"]))
-    for call, commitment in _with_commitments(decision_ids):
+    for call, kept in _with_what_was_kept(decision_ids):
         envelope = strict_json.loads_object(call.result)
-        if digest({**envelope, "output": commitment}) in vouched.get(call.decision_id, ()):
+        if result_hash(envelope, kept) in vouched.get(call.decision_id, ()):
             vouched[call.decision_id].add(_hash_of(envelope))
     return vouched
 
@@ -118,11 +123,22 @@ def _texts(decision_ids: set[str]) -> list[tuple[str, str]]:
     return list(texts.values_list("decision_id", "text"))
 
 
-def _with_commitments(decision_ids: set[str]) -> list[tuple[ToolCall, str]]:
-    output = Payload.objects.filter(payload_id=OuterRef("output_payload"))
-    calls = ToolCall.objects.filter(decision_id__in=decision_ids).exclude(output_payload="")
-    found = calls.order_by().annotate(commitment=Subquery(output.values("commitment")[:1]))
-    return [(call, call.commitment) for call in found if call.result]
+def _with_what_was_kept(decision_ids: set[str]) -> Iterator[tuple[ToolCall, Kept]]:
+    """Each call with all that its record's hash may have been taken with, of any version."""
+    calls = ToolCall.objects.filter(decision_id__in=decision_ids).exclude(result="").order_by()
+    rows = Payload.objects.filter(
+        decision_id__in=decision_ids, kind__in=_SAID_BY_TOOLS, sealed__isnull=False
+    )
+    values: dict[str, list[Payload]] = {}
+    for row in rows.order_by("payload_id"):
+        values.setdefault(row.decision_id, []).append(row)
+    for call in calls:
+        known = values.get(call.decision_id, [])
+        output = next((row for row in known if row.pk == call.output_payload), None)
+        commitment = output.commitment if output else None
+        yield call, Kept(commitment)
+        for row in [output] if output else known:
+            yield call, Kept(commitment, unsealed(row).salt)
 
 
 def _hash_of(body: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from contextos.core.canonical import digest
 from gateway.accepting import call_envelope, first_rows
 from gateway.context import CallContext
 from gateway.ending import evidence_in, last_row, result_envelope
+from gateway.hashes import Kept, call_hash, result_hash
 from gateway.idempotency import fingerprint
 from gateway.recording import decision_facts
 from gateway.replaying.findings import DiffType, Findings, ReplayStep, differing
@@ -100,8 +101,16 @@ def _call_hash(context: CallContext, decision: RecordedDecision, found: Findings
         found.take("The call itself is not kept any more; its hash was read from the record.")
         recorded: str | None = decision.first["tool_call_hash"]
         return recorded
-    envelope = call_envelope(context, decision.call.tool_call_id)
-    return digest({**envelope, "args": decision.first["args_commitment"]})
+    envelope, commitment = (
+        call_envelope(context, decision.call.tool_call_id),
+        decision.first["args_commitment"],
+    )
+    args = decision.newest("args")
+    plainly = digest({**envelope, "args": commitment})
+    # Records of earlier versions have the agent's other words in it as they were.
+    if args is None or not args.salt or plainly == decision.first["tool_call_hash"]:
+        return plainly
+    return call_hash(envelope, commitment=commitment, salt=args.salt)
 
 
 def _idempotency(
@@ -160,14 +169,20 @@ def _ended(
     outcome = outcome_again(attempt, ended, found)
     ref = _evidence_ref(decision, at)
     envelope = result_envelope(attempt, outcome, ended.latency_ms, ref)
-    commitment = ended.output.commitment if ended.output else None
-    hashed = digest({**envelope, "output": commitment})
+    hashed = result_hash(envelope, _as_then(ended, envelope))
     facts = last_row(attempt, outcome, base.status, envelope, hashed)
     _check_evidence(decision, evidence_in(attempt, outcome), ref, found)
     if at == len(decision.rows) - 1:
         check_result(decision, envelope, found)
     found.passed(ReplayStep.RESULT)
     return _with_known_hash(facts, ended, found)
+
+
+def _as_then(ended: Ended, envelope: Mapping[str, Any]) -> Kept:
+    """Records of earlier versions have what the tool said in their hash as it was."""
+    plainly = Kept(ended.kept.commitment)
+    is_earlier = result_hash(envelope, plainly) == ended.row["tool_result_hash"]
+    return plainly if is_earlier else ended.kept
 
 
 def _with_known_hash(facts: DecisionFacts, ended: Ended, found: Findings) -> DecisionFacts:

@@ -16,6 +16,7 @@ from gateway.context import CallContext
 from gateway.critic import CriticFinding, Score, Verdict, score_failure, score_unknown
 from gateway.ending import STATUS_OF_RESULT
 from gateway.execution import HARMLESS
+from gateway.hashes import Kept
 from gateway.normalise import Normalised, normalise_output, normalise_tool_error
 from gateway.redacting import noted
 from gateway.replaying.findings import DiffType, Findings
@@ -37,6 +38,7 @@ class Ended:
     output: KeptValue | None
     latency_ms: int | None
     latency_known: bool
+    kept: Kept  # what the hash of the result was taken with
 
 
 def attempt_of(context: CallContext, decision: RecordedDecision, facts: DecisionFacts) -> Attempt:
@@ -63,7 +65,10 @@ def attempt_of(context: CallContext, decision: RecordedDecision, facts: Decision
 def ended_by(decision: RecordedDecision, at: int, findings: Findings) -> Ended:
     """What is kept of the ending that a row tells of."""
     row = decision.rows[at].record
-    said = _transcript(decision, row)
+    transcript = _transcript(decision, row)
+    said = dict(transcript.value) if transcript else None
+    output = _output(decision, said, row)
+    salted = output or transcript
     kept = decision.stored_result if at == len(decision.rows) - 1 else None
     known = said is not None and "latency_ms" in said
     latency = (said or {}).get("latency_ms") if known else (kept or {}).get("latency_ms")
@@ -72,18 +77,19 @@ def ended_by(decision: RecordedDecision, at: int, findings: Findings) -> Ended:
     return Ended(
         row=row,
         said=said or {},
-        output=_output(decision, said, row),
+        output=output,
         latency_ms=latency,
         latency_known=known or kept is not None or said is None,
+        kept=Kept(output.commitment if output else None, salted.salt if salted else b""),
     )
 
 
-def _transcript(decision: RecordedDecision, row: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _transcript(decision: RecordedDecision, row: Mapping[str, Any]) -> KeptValue | None:
     wanted = _RESULT_OF.get(DecisionStatus(row["status"]))
     for kept in decision.by_kind.get("transcript", ()):
         said = kept.value
         if said["attempt"] == row["attempts"] and said["status"] == wanted:
-            return dict(said)
+            return kept
     return None
 
 
