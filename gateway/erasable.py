@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from approvals.services.erasure import forget_subjects, subjects_with_values
 from audit.erasing import NoEraser
@@ -13,12 +13,13 @@ from audit.models import DecisionRow
 from audit.selections import Selection
 from contextos.core import strict_json
 from contextos.core.canonical import canonicalise
+from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error, tool_error
 from contextos.core.events import Actor
 from gateway.cancelling import cancel_call
 from gateway.gating import SUBJECT_KIND
-from gateway.models import Evidence, IdempotencyKey, Run, ToolCall
-from gateway.states import CallState
+from gateway.models import CallbackNotice, Evidence, IdempotencyKey, Run, ToolCall
+from gateway.states import CALLS, CallState
 
 WHY_CANCELLED = "Its values were erased before it ran."
 _NOT_BEGUN = (CallState.PAUSED, CallState.QUEUED)
@@ -92,6 +93,18 @@ class GatewayEraser(NoEraser):
         if selection.until:
             rows = rows.filter(created_at__lt=selection.until)
         return {"runs": _without_context(rows)}
+
+    def forget(self, tenant_id: str, decision_ids: Collection[str]) -> Mapping[str, int]:
+        """The calls go with their records, unless a repeat of the key still asks for one. Requests
+        stay: who decided what is part of votes and events, which are kept longer."""
+        alive = IdempotencyKey.objects.filter(
+            tool_call_id=OuterRef("tool_call_id"), expires_at__gt=utcnow()
+        )
+        ended = _calls(tenant_id, decision_ids).filter(~Exists(alive), state__in=CALLS.terminal)
+        names = list(ended.values_list("pk", flat=True))
+        IdempotencyKey.objects.filter(tenant_id=tenant_id, tool_call_id__in=names).delete()
+        CallbackNotice.objects.filter(tenant_id=tenant_id, pk__in=names).delete()
+        return {"calls": ToolCall.objects.filter(tenant_id=tenant_id, pk__in=names).delete()[0]}
 
     def decision_of(self, tenant_id: str, reference: str) -> str:
         """The decision of a call."""

@@ -43,7 +43,7 @@ def gateway_rows(*, quick: bool) -> Iterator[Row]:
         yield Row("errors", gateway.errors, "answers", must=0, aim=0)
     yield Row(
         "insert_cost_ratio",
-        insert_cost_ratio(world, rows=20_000 if quick else 100_000, repeats=60 if quick else 180),
+        insert_cost_ratio(world, rows=20_000 if quick else 1_000_000, repeats=60 if quick else 180),
         "x",
         must=1.2,
         aim=1.1,
