@@ -40,10 +40,16 @@ class CheckForm(forms.Form):
     """Which part of the log is read in full; the signatures over all of it are always checked."""
 
     first = forms.IntegerField(
-        label="From index", required=False, min_value=0, help_text="Empty: from the first."
+        label="From index",
+        required=False,
+        min_value=0,
+        widget=forms.NumberInput(attrs={"placeholder": "the first"}),
     )
     last = forms.IntegerField(
-        label="Up to index", required=False, min_value=1, help_text="Empty: to the end."
+        label="Up to index",
+        required=False,
+        min_value=1,
+        widget=forms.NumberInput(attrs={"placeholder": "the end"}),
     )
 
     def clean(self) -> dict[str, Any]:
