@@ -84,11 +84,10 @@ def _reseal(column: SealedColumn, progress: Progress) -> int:
 def _under_other_keys(column: SealedColumn) -> QuerySet[Any]:
     """The database looks at the first bytes: rows under the first key are not fetched at all."""
     current = current_head()
-    rows: QuerySet[Any] = column.model._default_manager.exclude(
-        **{f"{column.column}__isnull": True}
-    )
+    rows = column.model._default_manager.exclude(**{f"{column.column}__isnull": True})
     head = Substr(column.column, 1, len(current), output_field=BinaryField())
-    return rows.alias(head=head).exclude(head=current).order_by("pk")
+    waiting: QuerySet[Any] = rows.alias(head=head).exclude(head=current).order_by("pk")
+    return waiting
 
 
 def _resealed(column: SealedColumn, row: Any) -> bool:

@@ -121,7 +121,7 @@ def test_a_killed_worker_is_followed_by_one_that_goes_on_behind_its_cursor(
     assert (job.state, job.rows, bool(job.cursor)) == ("running", 4, True)
     assert not run_export(job.pk), "its lease still holds"
     ExportJob.objects.update(lease_until=utcnow() - timedelta(seconds=1))
-    read = []
+    read: list[str] = []
     batch = selection.Selection.batch
 
     def counted(self: Any, **how: Any) -> Any:
