@@ -43,6 +43,6 @@ def test_a_request_whose_call_is_gone_can_still_be_read(world: StoryWorld) -> No
     ERASER.erase(world.tenant_id, [call.decision_id])
     assert ERASER.forget(world.tenant_id, [call.decision_id]) == {"calls": 1}
     browser = browser_of(world.house.user("admin"), world.house.tenant)
-    page = browser.get(reverse("admin:approvals_request", args=[request.pk]))
+    page = browser.get(reverse("admin:approvals_request", args=[request.pk]), follow=True)
     assert page.status_code == 200
     assert browser.get(reverse("admin:gateway_record", args=[call.decision_id])).status_code == 200
