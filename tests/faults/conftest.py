@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.faults.plant import SEALERS, Plant
+from tests.faults.results import Results
 from tests.faults.services import Broker, Database
 
 FOLDER = Path(__file__).parent
@@ -22,14 +22,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
+def results() -> Iterator[Results]:
+    shown = Results()
+    yield shown
+    shown.write()
+
+
+@pytest.fixture(scope="session")
 def database() -> Iterator[Database]:
-    given = os.environ.get("DATABASE_URL", "")
-    if not given.startswith("postgres"):
-        pytest.skip("needs a PostgreSQL: run through scripts/with_services.py, as `make faults`")
-    own = Database(given)
-    own.create()
-    yield own
-    own.drop()
+    own = Database()
+    try:
+        own.create()
+        yield own
+    finally:
+        own.remove()
 
 
 @pytest.fixture(scope="session")

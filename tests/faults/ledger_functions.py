@@ -2,12 +2,14 @@
 
 The ledger is an SQLite file without a single uniqueness, so that a doubled effect shows. `text`
 says how a function behaves: `dawdle` writes its row and then sleeps through its first attempt,
-`pause N` sleeps N seconds after writing; anything else answers at once.
+`pause N` sleeps N seconds after writing; `die before` and `die after` kill who called the
+function, in the first attempt, before and after the row is written; anything else answers at once.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 import time
 from functools import cache
@@ -38,6 +40,21 @@ def open_ledger(path: Path) -> sqlite3.Connection:
     return ledger
 
 
+def _effect(args: dict[str, Any], call: Call, *, is_write: bool = True) -> None:
+    """Do it, and behave as told around it."""
+    _die_at("die before", args, call)
+    _book(call, is_write=is_write)
+    _die_at("die after", args, call)
+    _behave(args, call)
+
+
+def _die_at(point: str, args: dict[str, Any], call: Call) -> None:
+    """`kill -9` of the web or worker process that waits for the answer."""
+    if args["text"] == point and call.attempt == 1:
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(60)  # our own end follows from that of our parent
+
+
 def _book(call: Call, *, is_write: bool) -> None:
     row = (call.capability_id, call.idempotency_key, call.tool_call_id, call.attempt, is_write)
     _ledger().execute("INSERT INTO effects VALUES (?, ?, ?, ?, ?, ?)", (*row, time.time()))
@@ -54,35 +71,45 @@ def _behave(args: dict[str, Any], call: Call) -> None:
 @function("faults.ledger:post_entry")
 def post_entry(args: dict[str, Any], call: Call) -> Any:
     """A write of an adapter that knows its keys: a repeat changes nothing."""
+    _die_at("die before", args, call)
     ledger = _ledger()
     ledger.execute("BEGIN IMMEDIATE")
     known = "SELECT 1 FROM effects WHERE capability = ? AND key = ?"
     if ledger.execute(known, (call.capability_id, call.idempotency_key)).fetchone() is None:
         _book(call, is_write=True)
     ledger.execute("COMMIT")
+    _die_at("die after", args, call)
     _behave(args, call)
-    return Costs({"entry_id": f"entry_{call.idempotency_key}"}, cost_cents=COST_CENTS)
+    return _entered(call)
 
 
 @function("faults.ledger:post_entry_blindly")
 def post_entry_blindly(args: dict[str, Any], call: Call) -> Any:
     """The same without a look at the key: each attempt would be one more effect."""
-    _book(call, is_write=True)
-    _behave(args, call)
-    return Costs({"entry_id": f"entry_{call.idempotency_key}"}, cost_cents=COST_CENTS)
+    _effect(args, call)
+    return _entered(call)
+
+
+@function("faults.ledger:wipe_entry")
+def wipe_entry(args: dict[str, Any], call: Call) -> Any:
+    """What can't be undone, as blind as the other."""
+    _effect(args, call)
+    return _entered(call)
 
 
 @function("faults.ledger:read_entry")
 def read_entry(args: dict[str, Any], call: Call) -> Any:
     """A quick read, made by the web process itself."""
-    _book(call, is_write=False)
-    _behave(args, call)
+    _effect(args, call, is_write=False)
     return {"entry_id": args["text"]}
 
 
 @function("faults.ledger:build_report")
 def build_report(args: dict[str, Any], call: Call) -> Any:
     """A read that goes to a worker."""
-    _book(call, is_write=False)
-    _behave(args, call)
+    _effect(args, call, is_write=False)
     return {"entry_id": args["text"]}
+
+
+def _entered(call: Call) -> Costs:
+    return Costs({"entry_id": f"entry_{call.idempotency_key}"}, cost_cents=COST_CENTS)

@@ -12,6 +12,8 @@ TIMEOUT_SECONDS = 3
 RESERVE_CENTS = 5
 READ, REPORT = "ledger.read_entry", "ledger.build_report"
 POST, POST_BLINDLY = "ledger.post_entry", "ledger.post_entry_blindly"
+VAULT, WIPE = "adp_vault", "vault.wipe_entry"  # destructive: it waits for two people
+GATE, QUORUM = "GATE_FINANCE_APPROVAL", 2
 
 _IN, _OUT = "schema://ledger.entry.input.v1", "schema://ledger.entry.output.v1"
 
@@ -56,9 +58,35 @@ _AS_TASK = {
 
 def ledger() -> Manifest:
     """One capability for every rule about repeating: read, long read, known key, unknown key."""
-    manifest = orders(adapter_id=ADAPTER, name="Ledger", owner_role="ledger_platform")
+    return orders(
+        adapter_id=ADAPTER,
+        name="Ledger",
+        owner_role="ledger_platform",
+        schemas=_schemas(),
+        capabilities=[
+            _capability(READ),
+            _capability(REPORT, execution=_AS_TASK),
+            _write(POST, "local_write", adapter_dedup=True),
+            _write(POST_BLINDLY, "network", adapter_dedup=False),
+        ],
+    )
+
+
+def vault() -> Manifest:
+    """What nobody may do alone, and no adapter that would notice a repeat."""
+    wipe = _write(WIPE, "destructive", adapter_dedup=False) | {"requires_approval_gate": GATE}
+    return orders(
+        adapter_id=VAULT,
+        name="Vault",
+        owner_role="ledger_platform",
+        schemas=_schemas(),
+        capabilities=[wipe],
+    )
+
+
+def _schemas() -> dict[str, Any]:
     entry = {"type": "string", "maxLength": 200}
-    manifest["schemas"] = {
+    return {
         _IN: {
             "type": "object",
             "additionalProperties": False,
@@ -67,13 +95,6 @@ def ledger() -> Manifest:
         },
         _OUT: {"type": "object", "properties": {"entry_id": entry}, "required": ["entry_id"]},
     }
-    manifest["capabilities"] = [
-        _capability(READ),
-        _capability(REPORT, execution=_AS_TASK),
-        _write(POST, "local_write", adapter_dedup=True),
-        _write(POST_BLINDLY, "network", adapter_dedup=False),
-    ]
-    return manifest
 
 
 def ledger_pack() -> Document:
@@ -81,3 +102,9 @@ def ledger_pack() -> Document:
     named = [capability.partition(".")[2] for capability in (READ, REPORT, POST, POST_BLINDLY)]
     grants = [permission(ADAPTER, name, environments=["production"]) for name in named]
     return pack(pack_id="support_ledger", tooling_layer={"permissions": grants})
+
+
+def vault_pack() -> Document:
+    """A pack that lets the agent ask for it."""
+    grant = permission(VAULT, "wipe_entry", environments=["production"])
+    return pack(pack_id="support_vault", tooling_layer={"permissions": [grant]})

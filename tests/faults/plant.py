@@ -13,8 +13,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from tests.faults.caller import Caller
+from tests.faults.caller import Approvers, Caller
+from tests.faults.crash_points import ARMED_VARIABLE, ROLE_VARIABLE
 from tests.faults.ledger_functions import LEDGER_VARIABLE
 from tests.faults.store import Ledger, Store
 from tests.ops.environment import ROOT, bare_environment
@@ -44,13 +46,15 @@ class Plant:
     database_url: str
     redis_url: str | None = None
     port: int = field(default_factory=free_port)
-    ready: Mapping[str, str] = field(default_factory=dict)
+    ready: Mapping[str, Any] = field(default_factory=dict)
+    approvers: Approvers | None = None
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
     def environment(self) -> dict[str, str]:
         """What every process of it is told."""
         told = {
+            "DJANGO_SETTINGS_MODULE": "tests.faults.settings",
             "CONTEXTOS_DATA_DIR": str(self.folder),
             "CONTEXTOS_LOG_LEVEL": "INFO",
             "CONTEXTOS_FUNCTION_MODULES": "tests.faults.ledger_functions",
@@ -60,6 +64,11 @@ class Plant:
         }
         broker = {"REDIS_URL": self.redis_url} if self.redis_url else {}
         return bare_environment() | told | broker
+
+    @property
+    def armed(self) -> Path:
+        """The file that names the point at which a process is to die; gone when one did."""
+        return self.folder / "armed"
 
     @property
     def store(self) -> Store:
@@ -85,6 +94,7 @@ class Plant:
         )
         assert made.returncode == 0, made.stderr
         self.ready = json.JSONDecoder().decode(ready_file.read_text())
+        self.approvers = Approvers(self.port, self.ready["approvers"])
 
     def start_web(self) -> None:
         """The web server, once it is ready."""
@@ -131,6 +141,15 @@ class Plant:
             os.kill(int(children[-1]), signal.SIGKILL)
         return True
 
+    def revive(self, role: str) -> None:
+        """Start again what died of this kind; a worker replaces its children by itself."""
+        if role == "web":
+            self.kill("web")
+            self.start_web()
+        for name in [name for name, child in self._running.items() if child.poll() is not None]:
+            assert name in SEALERS, f"{name} has ended"
+            self.start_sealer(name)
+
     def stop(self) -> None:
         """End what still runs."""
         for name in list(self._running):
@@ -152,11 +171,13 @@ class Plant:
         return wait_until(lambda: self.store.unsealed() == 0, "all is sealed", seconds=seconds)
 
     def _start(self, name: str, command: list[str]) -> None:
+        role = name.partition("-")[0]
+        told = {ROLE_VARIABLE: role, ARMED_VARIABLE: str(self.armed)}
         with (self.folder / f"{name}.log").open("ab") as log:
             self._running[name] = subprocess.Popen(
                 [sys.executable, *command],
                 cwd=ROOT,
-                env=self.environment,
+                env=self.environment | told,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

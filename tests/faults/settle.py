@@ -6,8 +6,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from contextos.startup import start_django
+from tests.faults.ledger_manifests import QUORUM
+
+if TYPE_CHECKING:
+    from tests.approvals.world import GateWorld
+
+APPROVERS = 40  # a code is good once in half a minute, so each votes seldom
+_TWO_PEOPLE = [{"name": "finance", "groups": ["finance"], "quorum": QUORUM}]
 
 
 def main(ready_file: str) -> int:
@@ -21,21 +29,39 @@ def main(ready_file: str) -> int:
     return 0
 
 
-def _settled() -> dict[str, str]:
-    from tests.faults.ledger_manifests import ledger, ledger_pack
-    from tests.gateway.world import GatewayWorld
+def _settled() -> dict[str, Any]:
+    from tests.approvals.world import GateWorld
+    from tests.faults.ledger_manifests import ledger, ledger_pack, vault, vault_pack
     from tests.identity.signed_in import browser_of
     from tests.registry.walks import pack_walk
 
-    world = GatewayWorld()
-    world.house.published(ledger())
-    pack_walk(world.house).published(ledger_pack())
+    world = GateWorld()
+    world.publish_gate(version="1.1.0", stages=_TWO_PEOPLE, escalations=[])
+    for manifest, pack in ((ledger(), ledger_pack()), (vault(), vault_pack())):
+        world.house.published(manifest)
+        pack_walk(world.house).published(pack)
     browser = browser_of(world.house.user("operator"), world.house.tenant)
     return {
         "tenant_id": world.tenant_id,
         "agent_token": world.agent_token,
         "operator_session": browser.cookies["sessionid"].value,
+        "approvers": [_approver(world, number) for number in range(APPROVERS)],
     }
+
+
+def _approver(world: GateWorld, number: int) -> dict[str, str]:
+    """Somebody who may vote, with the secret of their authenticator app."""
+    from approvals.services import groups
+    from contextos.identity.models import TotpDevice
+    from tests.factories import make_member, make_user_token
+
+    user = make_member(world.house.tenant, "finance_approver")
+    device = TotpDevice(user=user, name="test", confirmed=True)
+    secret = f"secret of approver {number:04d}".encode()
+    device.set_secret(secret)
+    device.save()
+    groups.add_person(group=world.finance, user=user, actor=world.house.actor("admin"))
+    return {"token": make_user_token(user, world.house.tenant).token, "secret": secret.hex()}
 
 
 if __name__ == "__main__":
