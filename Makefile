@@ -56,11 +56,13 @@ e2e: setup ## Start the product and drive it, also in a real browser (installs c
 	@echo "== first steps, an adapter's life and approvals, on PostgreSQL and Redis"
 	@$(PY) scripts/with_services.py $(PYTEST) -m e2e -q $(addprefix tests/e2e/,$(E2E_ON_SERVICES))
 
-faults: setup ## Kill workers, web, sealers, broker and database in mid-call (LONG=1: 10,000 calls)
+faults: setup ## Kill processes and services in mid-call (LONG=1: every point, 10,000 calls; WRITE=1: the docs page)
+	@rm -f build/faults.json
 	@echo "== real processes on PostgreSQL and Redis, and the embedded worker on SQLite"
-	@$(if $(LONG),CONTEXTOS_FAULTS_LONG=1) $(PY) scripts/with_services.py $(PYTEST) -m faults -q tests/faults
+	@$(if $(LONG),CONTEXTOS_FAULTS_LONG=1) $(PY) scripts/with_services.py $(PYTEST) -m faults -q -rs tests/faults
 	@echo "== a failure at every statement, on SQLite too"
 	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) -m faults -q tests/faults/test_broken_statements.py
+	@$(if $(LONG),CONTEXTOS_FAULTS_LONG=1) $(PY) -m tests.faults $(if $(WRITE),--write-docs)
 
 conformance: setup ## Speak with MCP servers that others wrote (installs them from npm into build/)
 	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) -m conformance -q -rs tests

@@ -113,7 +113,7 @@ def _watched_commit(commit: Callable[..., Any]) -> Callable[..., Any]:
 def _armed() -> Point | None:
     """The point that a process like this one is to die at, if there is one just now."""
     try:
-        told = json.loads(Path(os.environ[ARMED_VARIABLE]).read_bytes())
+        told = json.JSONDecoder().decode(Path(os.environ[ARMED_VARIABLE]).read_text())
     except FileNotFoundError:
         return None
     point = Point(**{**told, "moment": Moment(told["moment"])})

@@ -9,8 +9,6 @@ from tests.faults.caller import Answer, Unanswered
 from tests.faults.ledger_manifests import QUORUM, WIPE
 from tests.faults.plant import Plant
 
-ENDED = ("ok", "failed", "rejected", "cancelled", "unknown_outcome")
-
 
 @dataclass(slots=True)
 class Deed:
@@ -35,14 +33,14 @@ class Deed:
 
     def vote(self) -> None:
         """People vote until the request is decided, those included whose answer got lost."""
-        approvers, found = self.plant.approvers, self._request()
+        approvers, found = self.plant.approvers, self.request()
         assert approvers is not None
         for _ in range(QUORUM + 1):
             if found is None or found[1] != "pending":
                 return
             with suppress(Unanswered):
                 approvers.vote(found[0], verdict=self.verdict)
-            found = self._request()
+            found = self.request()
 
     def go_on(self) -> str:
         """Propose again, vote if it waits for people; the id of the one call that the key names."""
@@ -59,7 +57,8 @@ class Deed:
         [(found,)] = self.plant.store.rows(sql, [self.run_id])
         return str(found)
 
-    def _request(self) -> tuple[str, str] | None:
+    def request(self) -> tuple[str, str] | None:
+        """Id and state of what people were asked, if they were."""
         sql = (
             "SELECT request.approval_id, request.state FROM approvals_approvalrequest request "
             "JOIN gateway_toolcall call ON call.tool_call_id = request.subject_id "

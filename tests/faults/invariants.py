@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from tests.faults.ledger_manifests import QUORUM, WIPE
 from tests.faults.log_invariants import log_violations
 from tests.faults.store import Effect, Ledger, Store
 
@@ -76,6 +77,7 @@ def check_invariants(
     found.violations += _ended(calls)
     found.violations += _doubled(effects)
     found.violations += _unrecorded(effects, calls, decisions)
+    found.violations += _unvoted(store, effects)
     found.violations += _state_against_effects(calls, effects)
     for call in calls.values():
         found.violations += _decision_of(call, decisions.get(call.decision_id, []))
@@ -132,8 +134,33 @@ def _unrecorded(
         call = calls.get(effect.tool_call_id)
         rows = decisions.get(call.decision_id, []) if call else []
         approved = [row.moment for row in rows if row.status == "APPROVED"]
-        if not approved or min(approved) > effect.at:
+        early = not effect.recorded if effect.recorded is not None else _is_early(effect, approved)
+        if not approved or early:
             yield f"{effect.tool_call_id} happened without an earlier record"
+
+
+def _is_early(effect: Effect, approved: list[float]) -> bool:
+    """By the clocks, where the database could not be asked."""
+    return min(approved, default=effect.at) > effect.at
+
+
+def _unvoted(store: Store, effects: list[Effect]) -> Iterator[str]:
+    """Nothing destructive without enough people, all of whom saw exactly what was done."""
+    approvers = defaultdict(set)
+    for tool_call_id, digest, shown, approver in store.rows(_VOTES):
+        if digest == shown:
+            approvers[tool_call_id].add(approver)
+    for effect in effects:
+        if effect.capability == WIPE and len(approvers[effect.tool_call_id]) < QUORUM:
+            yield f"{effect.tool_call_id} happened with {len(approvers[effect.tool_call_id])} votes"
+
+
+_VOTES = (
+    "SELECT request.subject_id, request.digest, vote.digest, vote.approver_id "
+    "FROM approvals_vote vote "
+    "JOIN approvals_approvalrequest request ON request.approval_id = vote.request_id "
+    "WHERE vote.verdict = 'approve' AND vote.withdrawn_at IS NULL AND request.state = 'consumed'"
+)
 
 
 def _state_against_effects(calls: Mapping[str, CallRow], effects: list[Effect]) -> Iterator[str]:

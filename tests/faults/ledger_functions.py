@@ -3,7 +3,10 @@
 The ledger is an SQLite file without a single uniqueness, so that a doubled effect shows. `text`
 says how a function behaves: `dawdle` writes its row and then sleeps through its first attempt,
 `pause N` sleeps N seconds after writing; `die before` and `die after` kill who called the
-function, in the first attempt, before and after the row is written; anything else answers at once.
+function, in the first attempt, before and after the row is written; `break` ends the function's own
+process after it, as a connection that is reset; anything else answers at once.
+
+Each row says whether the decision stood in the database when it was written: no clock is asked.
 """
 
 from __future__ import annotations
@@ -16,13 +19,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
 from gateway.functions import Call, Costs, function
 
-LEDGER_VARIABLE = "FAULTS_LEDGER"
+LEDGER_VARIABLE, DATABASE_VARIABLE = "FAULTS_LEDGER", "FAULTS_DATABASE"
 COST_CENTS = 3
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS effects (capability TEXT, key TEXT, tool_call_id TEXT, "
-    "attempt INTEGER, is_write INTEGER, at REAL)"
+    "attempt INTEGER, is_write INTEGER, at REAL, recorded INTEGER)"
 )
 
 
@@ -57,13 +62,40 @@ def _die_at(point: str, args: dict[str, Any], call: Call) -> None:
 
 def _book(call: Call, *, is_write: bool) -> None:
     row = (call.capability_id, call.idempotency_key, call.tool_call_id, call.attempt, is_write)
-    _ledger().execute("INSERT INTO effects VALUES (?, ?, ?, ?, ?, ?)", (*row, time.time()))
+    told = (*row, time.time(), _recorded(call))
+    _ledger().execute("INSERT INTO effects VALUES (?, ?, ?, ?, ?, ?, ?)", told)
+
+
+_RECORDED = (
+    "SELECT count(*) FROM gateway_toolcall call JOIN audit_decisionrow row "
+    "ON row.decision_id = call.decision_id WHERE call.tool_call_id = %s AND row.status = 'APPROVED'"
+)
+
+
+def _recorded(call: Call) -> bool | None:
+    """Whether the approving row is committed by now; None where nobody can be asked."""
+    url = os.environ.get(DATABASE_VARIABLE, "")
+    if not url.startswith("postgresql"):
+        return None
+    try:
+        found = _database(url).execute(_RECORDED.encode(), [call.tool_call_id]).fetchone()
+    except psycopg.Error:
+        _database.cache_clear()
+        return None
+    return bool(found and found[0])
+
+
+@cache
+def _database(url: str) -> psycopg.Connection[Any]:
+    return psycopg.connect(url, autocommit=True, connect_timeout=2)
 
 
 def _behave(args: dict[str, Any], call: Call) -> None:
     text = str(args["text"])
     if text == "dawdle" and call.attempt == 1:
         time.sleep(60)
+    if text == "break" and call.attempt == 1:
+        os._exit(1)
     if text.startswith("pause "):
         time.sleep(float(text.removeprefix("pause ")))
 

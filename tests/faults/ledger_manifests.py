@@ -12,6 +12,9 @@ TIMEOUT_SECONDS = 3
 RESERVE_CENTS = 5
 READ, REPORT = "ledger.read_entry", "ledger.build_report"
 POST, POST_BLINDLY = "ledger.post_entry", "ledger.post_entry_blindly"
+# The same two, of an adapter whose manifest grants them a second.
+HASTE = "adp_haste"
+POST_SOON, POST_BLINDLY_SOON = "haste.post_entry", "haste.post_entry_blindly"
 VAULT, WIPE = "adp_vault", "vault.wipe_entry"  # destructive: it waits for two people
 GATE, QUORUM = "GATE_FINANCE_APPROVAL", 2
 
@@ -72,6 +75,21 @@ def ledger() -> Manifest:
     )
 
 
+def haste() -> Manifest:
+    """Writes that are given up after a second, long before the slow ones have answered."""
+    soon = {"timeout_seconds": 1}
+    return orders(
+        adapter_id=HASTE,
+        name="Haste",
+        owner_role="ledger_platform",
+        schemas=_schemas(),
+        capabilities=[
+            _write(POST_SOON, "local_write", adapter_dedup=True) | soon,
+            _write(POST_BLINDLY_SOON, "network", adapter_dedup=False) | soon,
+        ],
+    )
+
+
 def vault() -> Manifest:
     """What nobody may do alone, and no adapter that would notice a repeat."""
     wipe = _write(WIPE, "destructive", adapter_dedup=False) | {"requires_approval_gate": GATE}
@@ -99,12 +117,20 @@ def _schemas() -> dict[str, Any]:
 
 def ledger_pack() -> Document:
     """A pack that permits all of it."""
-    named = [capability.partition(".")[2] for capability in (READ, REPORT, POST, POST_BLINDLY)]
-    grants = [permission(ADAPTER, name, environments=["production"]) for name in named]
-    return pack(pack_id="support_ledger", tooling_layer={"permissions": grants})
+    return _pack("support_ledger", ADAPTER, READ, REPORT, POST, POST_BLINDLY)
+
+
+def haste_pack() -> Document:
+    """The same for those that are in a hurry."""
+    return _pack("support_haste", HASTE, POST_SOON, POST_BLINDLY_SOON)
 
 
 def vault_pack() -> Document:
     """A pack that lets the agent ask for it."""
-    grant = permission(VAULT, "wipe_entry", environments=["production"])
-    return pack(pack_id="support_vault", tooling_layer={"permissions": [grant]})
+    return _pack("support_vault", VAULT, WIPE)
+
+
+def _pack(pack_id: str, adapter_id: str, *capabilities: str) -> Document:
+    named = [capability.partition(".")[2] for capability in capabilities]
+    grants = [permission(adapter_id, name, environments=["production"]) for name in named]
+    return pack(pack_id=pack_id, tooling_layer={"permissions": grants})

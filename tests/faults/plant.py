@@ -17,14 +17,16 @@ from typing import Any
 
 from tests.faults.caller import Approvers, Caller
 from tests.faults.crash_points import ARMED_VARIABLE, ROLE_VARIABLE
-from tests.faults.ledger_functions import LEDGER_VARIABLE
+from tests.faults.ledger_functions import DATABASE_VARIABLE, LEDGER_VARIABLE
 from tests.faults.store import Ledger, Store
+from tests.faults.wall_clock import WallClocks
 from tests.ops.environment import ROOT, bare_environment
 from tests.ops.processes import free_port
 
 WORKERS = 3
 SEALERS = ("sealer-1", "sealer-2")
 START_SECONDS = 90.0
+ENDED = {"ok", "failed", "rejected", "cancelled", "unknown_outcome"}
 _CELERY = ["-m", "celery", "-A", "contextos.celery", "-q"]
 
 
@@ -48,7 +50,12 @@ class Plant:
     port: int = field(default_factory=free_port)
     ready: Mapping[str, Any] = field(default_factory=dict)
     approvers: Approvers | None = None
+    ledger_name: str = "ledger.sqlite3"
+    clocks: WallClocks = field(init=False)
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.clocks = WallClocks.built(self.folder)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -58,7 +65,8 @@ class Plant:
             "CONTEXTOS_DATA_DIR": str(self.folder),
             "CONTEXTOS_LOG_LEVEL": "INFO",
             "CONTEXTOS_FUNCTION_MODULES": "tests.faults.ledger_functions",
-            "CONTEXTOS_FUNCTION_ENVIRONMENT": LEDGER_VARIABLE,
+            "CONTEXTOS_FUNCTION_ENVIRONMENT": f"{LEDGER_VARIABLE},{DATABASE_VARIABLE}",
+            DATABASE_VARIABLE: self.database_url,
             "DATABASE_URL": self.database_url,
             LEDGER_VARIABLE: str(self.ledger.path),
         }
@@ -78,7 +86,7 @@ class Plant:
     @property
     def ledger(self) -> Ledger:
         """What its functions really did."""
-        return Ledger(self.folder / "ledger.sqlite3")
+        return Ledger(self.folder / self.ledger_name)
 
     @property
     def caller(self) -> Caller:
@@ -96,25 +104,33 @@ class Plant:
         self.ready = json.JSONDecoder().decode(ready_file.read_text())
         self.approvers = Approvers(self.port, self.ready["approvers"])
 
+    def manage(self, *arguments: str) -> None:
+        """A command of the product, which has to end well."""
+        command = [sys.executable, "manage.py", *arguments]
+        done = subprocess.run(
+            command, cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
     def start_web(self) -> None:
         """The web server, once it is ready."""
         self._start("web", ["manage.py", "serve", "--port", str(self.port), "--threads", "8"])
         wait_until(self._answers, "the web server answers", seconds=START_SECONDS)
 
-    def start_worker(self) -> None:
+    def start_worker(self, name: str = "worker") -> None:
         """A Celery worker with child processes, once it takes work."""
         told = ["--without-gossip", "--without-mingle", "--loglevel", "INFO", "-P", "prefork"]
-        read_so_far = len(self.log("worker"))
-        self._start("worker", [*_CELERY, "worker", "--concurrency", str(WORKERS), *told])
-        ready = " ready."
+        many = ["--concurrency", str(WORKERS), "--hostname", f"{name}@%h"]
+        read_so_far = len(self.log(name))
+        self._start(name, [*_CELERY, "worker", *many, *told])
         wait_until(
-            lambda: ready in self.log("worker")[read_so_far:], "a worker", seconds=START_SECONDS
+            lambda: " ready." in self.log(name)[read_so_far:], "a worker", seconds=START_SECONDS
         )
 
-    def start_beat(self) -> None:
+    def start_beat(self, name: str = "beat") -> None:
         """The clock that asks for a sweep every second."""
-        schedule = ["--schedule", str(self.folder / "beat"), "--pidfile="]
-        self._start("beat", [*_CELERY, "beat", "--loglevel", "WARNING", *schedule])
+        schedule = ["--schedule", str(self.folder / name), "--pidfile="]
+        self._start(name, [*_CELERY, "beat", "--loglevel", "WARNING", *schedule])
 
     def start_sealer(self, name: str) -> None:
         """One of the processes that seal the log."""
@@ -166,6 +182,12 @@ class Plant:
             lambda: self.store.under_way() == 0, "every call has ended", seconds=seconds
         )
 
+    def ended(self, *tool_call_ids: str, seconds: float = 30.0) -> None:
+        """Wait until these have ended, those included that wait for people."""
+        wait_until(
+            lambda: set(self.store.states(*tool_call_ids)) <= ENDED, "they end", seconds=seconds
+        )
+
     def sealed(self, *, seconds: float = 30.0) -> float:
         """Wait until every record and event is under a checkpoint; how long that took."""
         return wait_until(lambda: self.store.unsealed() == 0, "all is sealed", seconds=seconds)
@@ -173,6 +195,7 @@ class Plant:
     def _start(self, name: str, command: list[str]) -> None:
         role = name.partition("-")[0]
         told = {ROLE_VARIABLE: role, ARMED_VARIABLE: str(self.armed)}
+        told |= self.clocks.environment(name)
         with (self.folder / f"{name}.log").open("ab") as log:
             self._running[name] = subprocess.Popen(
                 [sys.executable, *command],

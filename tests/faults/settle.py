@@ -14,7 +14,7 @@ from tests.faults.ledger_manifests import QUORUM
 if TYPE_CHECKING:
     from tests.approvals.world import GateWorld
 
-APPROVERS = 40  # a code is good once in half a minute, so each votes seldom
+APPROVERS = 24  # a code is good once in half a minute, so each votes seldom
 _TWO_PEOPLE = [{"name": "finance", "groups": ["finance"], "quorum": QUORUM}]
 
 
@@ -31,14 +31,15 @@ def main(ready_file: str) -> int:
 
 def _settled() -> dict[str, Any]:
     from tests.approvals.world import GateWorld
-    from tests.faults.ledger_manifests import ledger, ledger_pack, vault, vault_pack
+    from tests.faults import ledger_manifests as made
     from tests.identity.signed_in import browser_of
     from tests.registry.walks import pack_walk
 
     world = GateWorld()
     world.publish_gate(version="1.1.0", stages=_TWO_PEOPLE, escalations=[])
-    for manifest, pack in ((ledger(), ledger_pack()), (vault(), vault_pack())):
+    for manifest in (made.ledger(), made.haste(), made.vault()):
         world.house.published(manifest)
+    for pack in (made.ledger_pack(), made.haste_pack(), made.vault_pack()):
         pack_walk(world.house).published(pack)
     browser = browser_of(world.house.user("operator"), world.house.tenant)
     return {

@@ -58,6 +58,7 @@ class Effect:
     attempt: int
     is_write: bool
     at: float
+    recorded: bool | None  # whether the decision stood in the database by then, if it was asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,14 @@ class Ledger:
         """Every line, reads included."""
         with closing(open_ledger(self.path)) as book:
             found = book.execute("SELECT * FROM effects ORDER BY at").fetchall()
-        return [Effect(c, k, t, a, bool(w), at) for c, k, t, a, w, at in found]
+        return [_effect(row) for row in found]
 
     def of(self, *tool_call_ids: str) -> list[Effect]:
         """The lines of these calls."""
         return [effect for effect in self.effects() if effect.tool_call_id in tool_call_ids]
+
+
+def _effect(row: Row) -> Effect:
+    capability, key, tool_call_id, attempt, is_write, at, recorded = row
+    known = None if recorded is None else bool(recorded)
+    return Effect(capability, key, tool_call_id, attempt, bool(is_write), at, known)

@@ -9,13 +9,21 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from tests.faults.caller import Caller, Unanswered
-from tests.faults.ledger_manifests import POST, POST_BLINDLY, READ, REPORT
+from tests.faults.ledger_manifests import (
+    POST,
+    POST_BLINDLY,
+    POST_BLINDLY_SOON,
+    POST_SOON,
+    READ,
+    REPORT,
+)
 from tests.faults.plant import SEALERS, Plant
 
 CALLS_PER_RUN = 150  # below the run's own budget of 200
-REPEATED = 0.3
+REPEATED, STALLED = 0.25, 0.15  # of all calls, and of the new ones among them
 # Out of ten new calls.
 CROWDED = 200  # so many calls under way: callers read and repeat until the workers catch up
+STALLING = (POST_SOON, POST_BLINDLY_SOON)
 MIXTURE = (READ, READ, READ, READ, POST, POST, POST_BLINDLY, POST_BLINDLY, POST, REPORT)
 
 
@@ -26,6 +34,7 @@ class Wish:
     run_id: str
     capability_id: str
     key: str
+    text: str = "quick"
 
 
 @dataclass(slots=True)
@@ -33,6 +42,8 @@ class Tally:
     """What the callers saw."""
 
     sent: int = 0
+    repeats: int = 0
+    stalls: int = 0
     statuses: Counter[int] = field(default_factory=Counter)
     unanswered: int = 0
     kills: int = 0
@@ -83,7 +94,7 @@ class Storm:
         caller = self._plant.caller
         while (wish := self._drawn(caller)) is not None:
             try:
-                answer = caller.call(wish.run_id, wish.capability_id, "quick", key=wish.key)
+                answer = caller.call(wish.run_id, wish.capability_id, wish.text, key=wish.key)
             except Unanswered:
                 with self._lock:
                     self.tally.unanswered += 1
@@ -98,14 +109,20 @@ class Storm:
                 return None
             self.tally.sent += 1
             if self._made and self._chance.random() < REPEATED:
+                self.tally.repeats += 1
                 return self._chance.choice(self._made[-400:])
             if len(self._made) % CALLS_PER_RUN == 0:
                 self._run_id = caller.open_run()
-            crowded = self._under_way > CROWDED
-            capability = READ if crowded else self._chance.choice(MIXTURE)
-            wish = Wish(self._run_id, capability, f"storm-{len(self._made)}")
-            self._made.append(wish)
-            return wish
+            self._made.append(self._new_wish(f"storm-{len(self._made)}"))
+            return self._made[-1]
+
+    def _new_wish(self, key: str) -> Wish:
+        """One in seven stalls: it is done, but nobody hears of it in time."""
+        if self._chance.random() < STALLED:
+            self.tally.stalls += 1
+            return Wish(self._run_id, self._chance.choice(STALLING), key, "dawdle")
+        crowded = self._under_way > CROWDED
+        return Wish(self._run_id, READ if crowded else self._chance.choice(MIXTURE), key)
 
     def _watch(self, over: threading.Event) -> None:
         while not over.wait(0.5):

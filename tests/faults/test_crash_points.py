@@ -22,9 +22,9 @@ END = r'^WITH "call" AS \(UPDATE "gateway_toolcall" .*"audit_decisionrow"'
 REQUEUE = r'^WITH "call" AS \(UPDATE "gateway_toolcall" .*"losses" = "losses"'
 VOTE = r'^INSERT INTO "approvals_vote"'
 RESUME = r'^WITH "approval" AS'
-CLOSED = r'^UPDATE "approvals_approvalrequest" SET "closed_at"'
 TAKE = r"^DELETE FROM audit_unsealedleaf"
 CHECKPOINT = r'^INSERT INTO "audit_checkpoint"'
+MID_CALL = ""  # nothing is armed: see `die before` and `die after` of the ledger
 BEFORE, AFTER = Moment.BEFORE, Moment.AFTER
 
 
@@ -62,10 +62,10 @@ CRASHES = (
     Crash(_web("accept", ACCEPT, BEFORE), POST_BLINDLY, "ok", 1),
     Crash(_web("accept", ACCEPT, AFTER), POST_BLINDLY, "ok", 1),
     Crash(_web("accept", CALLS, Moment.ANSWERING), POST_BLINDLY, "ok", 1),
-    Crash(_web("accept", ACCEPT, AFTER), READ, "ok", 1),
+    Crash(_web("accept", ACCEPT, AFTER), READ, "ok", 1, long=True),
     # a quick read, ended by the web process itself
     Crash(_web("end", END, BEFORE), READ, "ok", 2),
-    Crash(_web("end", END, AFTER), READ, "ok", 1),
+    Crash(_web("end", END, AFTER), READ, "ok", 1, long=True),
     # the gate: a paused call, votes, the one use of an approval
     Crash(_web("gate", ACCEPT, BEFORE), WIPE, "ok", 1, long=True),
     Crash(_web("gate", ACCEPT, AFTER), WIPE, "ok", 1),
@@ -73,13 +73,20 @@ CRASHES = (
     Crash(_web("vote", VOTE, Moment.AFTER_COMMIT), WIPE, "ok", 1, long=True),
     Crash(_web("resume", RESUME, BEFORE), WIPE, "ok", 1),
     Crash(_web("resume", RESUME, AFTER), WIPE, "ok", 1),
-    Crash(_web("refusal", END, BEFORE), WIPE, "rejected", 0, verdict="reject"),
+    Crash(_web("refusal", END, BEFORE), WIPE, "rejected", 0, verdict="reject", long=True),
     Crash(_web("refusal", END, AFTER), WIPE, "rejected", 0, verdict="reject", long=True),
     # the lease: the intent to attempt, committed before any effect
     Crash(_worker("lease", LEASE, BEFORE), POST_BLINDLY, "ok", 1),
     Crash(_worker("lease", LEASE, AFTER), POST_BLINDLY, "unknown_outcome", 0),
     Crash(_worker("lease", LEASE, AFTER), POST, "ok", 1, long=True),
     Crash(_worker("lease", LEASE, AFTER), WIPE, "unknown_outcome", 0, long=True),
+    # in mid-call: the function kills whoever waits for its answer
+    Crash(_worker("effect", MID_CALL, BEFORE), POST_BLINDLY, "unknown_outcome", 0, "die before"),
+    Crash(_worker("effect", MID_CALL, AFTER), POST_BLINDLY, "unknown_outcome", 1, "die after"),
+    Crash(_worker("effect", MID_CALL, AFTER), POST, "ok", 1, "die after", long=True),
+    # what the sweep does about an attempt that was lost
+    Crash(_worker("requeue", REQUEUE, BEFORE), POST, "ok", 1, "dawdle", long=True),
+    Crash(_worker("requeue", REQUEUE, AFTER), POST, "ok", 1, "dawdle", long=True),
     # the end: state, record, output and budget in one statement
     Crash(_worker("end", END, BEFORE), POST, "ok", 1),
     Crash(_worker("end", END, BEFORE), POST_BLINDLY, "unknown_outcome", 1),
@@ -105,17 +112,18 @@ def test_a_process_that_dies_at_a_durable_step_loses_nothing_and_doubles_nothing
     plant.sealed()
     role = crash.point.role
     with results.of(f"`kill -9` of {role} at a labelled point", plant) as row:
-        arm(plant.armed, crash.point)
+        if crash.point.statement:
+            arm(plant.armed, crash.point)
         deed.propose()
         if crash.capability == WIPE and plant.armed.exists():
             deed.vote()
         wait_until(lambda: not plant.armed.exists(), f"somebody dies at {crash}", seconds=20)
-        died = time.monotonic()
         plant.revive(role)
+        back = time.monotonic()
         tool_call_id = deed.go_on()
         plant.settled(seconds=RECOVERY_SECONDS)
         plant.sealed()
-        row.settled_since(died)
+        row.settled_since(back)
         assert plant.store.states(tool_call_id) == [crash.ends]
         assert len(plant.ledger.of(tool_call_id)) == crash.effects
         check_invariants(plant.store, plant.ledger, answered={deed.key: tool_call_id})

@@ -1,0 +1,67 @@
+"""Clocks ten minutes fast and slow, and jumping: nothing is doubled, what ended stays ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.deeds import Deed
+from tests.faults.ledger_manifests import POST, POST_BLINDLY, WIPE
+from tests.faults.plant import Plant
+from tests.faults.results import Results
+from tests.faults.trouble import Trouble
+
+TEN_MINUTES, ONE_DAY = 600, 86_400  # a gate waits one day
+WRITES = 12
+
+
+@pytest.fixture
+def clocks(plant: Plant) -> Iterator[Plant]:
+    if plant.clocks.library is None:
+        pytest.skip("a wrong clock is a few lines of C, and there is no compiler here")
+    yield plant
+    for process in ("web", "worker", "worker-2", "sealer-1", "sealer-2", "beat"):
+        plant.clocks.set(process, ahead=0)
+
+
+@pytest.mark.proves("C9", "C12", "E1", "E2")
+def test_processes_whose_clocks_are_twenty_minutes_apart_double_nothing(
+    clocks: Plant, results: Results
+) -> None:
+    plant = clocks
+    with results.of("Clocks ten minutes fast and slow", plant) as row:
+        plant.start_worker("worker-2")
+        try:
+            met = Trouble(plant, "apart")
+            met.begin_writes(text="pause 2")
+            told = {"web": 1, "worker": -1, "worker-2": 1, "sealer-1": -1, "sealer-2": 1}
+            for process, direction in told.items():
+                plant.clocks.set(process, ahead=direction * TEN_MINUTES)
+            for number in range(WRITES):
+                capability = (POST, POST_BLINDLY)[number % 2]
+                assert met.propose(capability, f"apart-{number}", "pause 0.3") == 202
+            met.recover(row)
+        finally:
+            plant.kill("worker-2")
+        assert len(plant.ledger.of(*met.taken.values())) <= len(met.taken)
+
+
+@pytest.mark.proves("D4")
+def test_a_request_that_expired_stays_so_when_the_clock_is_set_back(
+    clocks: Plant, results: Results
+) -> None:
+    plant = clocks
+    with results.of("Clocks set back after an expiry", plant):
+        deed = Deed(plant, WIPE, "expired-by-the-clock")
+        deed.begin()
+        deed.propose()
+        plant.clocks.set("worker", ahead=ONE_DAY + TEN_MINUTES)
+        plant.ended(deed.tool_call_id())
+        plant.clocks.set("worker", ahead=0)
+        request = deed.request()
+        assert request is not None
+        assert plant.approvers is not None
+        assert plant.approvers.vote(request[0]).status == 409
+        assert plant.store.states(deed.tool_call_id()) == ["rejected"]
+        assert not plant.ledger.of(deed.tool_call_id())
