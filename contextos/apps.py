@@ -11,8 +11,12 @@ class ContextOSConfig(AppConfig):
     verbose_name = "ContextOS"
 
     def ready(self) -> None:
-        """Import the checks so that Django knows them."""
-        from contextos import checks  # noqa: F401
+        """Import the checks so that Django knows them, and the Celery application.
+
+        Until that is there, a task that is sent goes to Celery's own default broker instead of
+        ours: nobody is told of a call, and only the sweep finds it, ten seconds later.
+        """
+        from contextos import celery, checks  # noqa: F401
 
 
 class ContextOSAdminConfig(AdminConfig):

@@ -11,7 +11,7 @@ import pytest
 
 from contextos.celery import app
 from contextos.core import strict_json
-from tests.ops.environment import bare_environment
+from tests.ops.environment import bare_environment, run
 from tests.ops.processes import started
 
 CELERY = ["-m", "celery", "-A", "contextos.celery"]
@@ -28,6 +28,17 @@ def test_every_scheduled_task_is_known_to_the_worker() -> None:
     app.loader.import_default_modules()
     scheduled = {entry["task"] for entry in app.conf.beat_schedule.values()}
     assert scheduled <= set(app.tasks)
+
+
+def test_the_web_server_sends_to_the_broker_that_the_environment_names(tmp_path: Path) -> None:
+    url = "redis://127.0.0.1:1/0"
+    told = {"CONTEXTOS_DATA_DIR": str(tmp_path), "REDIS_URL": url}
+    asked = (
+        "import contextos.wsgi; from gateway.tasks import work_on_call; "
+        "print(work_on_call.app.conf.broker_url)"
+    )
+    answer = run(["-c", asked], bare_environment() | told)
+    assert answer.stdout.strip() == url, answer.stderr
 
 
 @pytest.fixture
