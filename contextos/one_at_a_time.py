@@ -18,8 +18,11 @@ HELD_SECONDS = 10  # a killed holder stands in the way no longer than this
 
 
 @contextmanager
-def one_at_a_time(name: str) -> Iterator[bool]:
-    """Whether this one is alone under the name; others are told no until it has ended."""
+def one_at_a_time(name: str, *, rest_seconds: float = 0.0) -> Iterator[bool]:
+    """Whether this one is alone under the name; others are told no until it has ended and rested.
+
+    A rest makes a queue of late messages cheap: one of them works, the others go by.
+    """
     if not settings.REDIS_URL:
         yield True
         return
@@ -34,7 +37,7 @@ def one_at_a_time(name: str) -> Iterator[bool]:
     finally:
         with suppress(redis.RedisError):
             if alone and store.get(key) == mine.encode():
-                store.delete(key)
+                store.pexpire(key, int(rest_seconds * 1000))  # none at all removes it
 
 
 @lru_cache(maxsize=2)

@@ -15,6 +15,8 @@ from gateway.siem.delivery import send_streams as send_due_streams
 from gateway.sweep import sweep_calls
 from gateway.worker import work_on
 
+SWEEP_REST_SECONDS = 0.5  # half of beat's pause: what is asked for in time is done
+
 
 @shared_task(name="gateway.tasks.work_on_call")
 def work_on_call(tool_call_id: str) -> None:
@@ -25,7 +27,7 @@ def work_on_call(tool_call_id: str) -> None:
 @shared_task(name="gateway.tasks.sweep")
 def sweep() -> None:
     """Find what nobody works on."""
-    with one_at_a_time("sweep") as alone:
+    with one_at_a_time("sweep", rest_seconds=SWEEP_REST_SECONDS) as alone:
         if alone:
             sweep_calls()
 

@@ -323,7 +323,8 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "sweep-calls": {
         "task": "gateway.tasks.sweep",
         "schedule": timedelta(seconds=1),
-        "options": {"expires": 5},
+        # By beat's clock: a worker whose own runs ahead by more than this would never sweep.
+        "options": {"expires": 900},
     },
     "count-figures": {
         "task": "gateway.tasks.count_figures",

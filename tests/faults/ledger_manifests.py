@@ -32,6 +32,7 @@ def _capability(capability_id: str, **changes: Any) -> dict[str, Any]:
         "output_schema_ref": _OUT,
         "evidence_keys": ["entry_id"],
         "timeout_seconds": TIMEOUT_SECONDS,
+        "retry_policy": {"max_attempts": 2},
         **changes,
     }
 

@@ -16,7 +16,7 @@ from subprocess import Popen
 import psycopg
 
 from scripts.with_services import as_other_user, postgresql_binaries, redis_binary, start_redis
-from tests.ops.processes import free_port
+from tests.ops.processes import free_port, has_ended
 
 NAME = "faults"
 MOST_CONNECTIONS = 60
@@ -24,7 +24,7 @@ SMALL_DISK = "160m"
 # Nothing is synced to disk, which only a dying machine would show; what is committed has left
 # the server's memory all the same, so that `kill -9` may lose none of it.
 _OPTIONS = (
-    "-c listen_addresses=127.0.0.1 -c fsync=off -c full_page_writes=off -c jit=off "
+    "-c listen_addresses=127.0.0.1 -k '' -c fsync=off -c full_page_writes=off -c jit=off "
     f"-c synchronous_commit=on -c max_connections={MOST_CONNECTIONS} -c restart_after_crash=on"
 )
 
@@ -68,8 +68,11 @@ class Database:
 
     def start(self) -> None:
         """Let it run, and wait until it has recovered what it had committed."""
-        options = f"-p {self.port} -k {self.home} {_OPTIONS}"
-        self._tool("pg_ctl", "-w", "-t", "60", "-l", str(self.home / "log"), "-o", options, "start")
+        options, log = f"-p {self.port} {_OPTIONS}", self.home / "log"
+        try:
+            self._tool("pg_ctl", "-w", "-t", "60", "-l", str(log), "-o", options, "start")
+        except subprocess.CalledProcessError as fault:
+            raise AssertionError(log.read_text()[-2000:]) from fault
 
     def restart(self) -> None:
         """As an administrator does it: everybody is thrown out, then it comes back."""
@@ -77,12 +80,16 @@ class Database:
         self.start()
 
     def kill(self) -> None:
-        """`kill -9` of the server and of every process it started, all at once."""
-        server = int((self.home / "data" / "postmaster.pid").read_text().split()[0])
+        """`kill -9` of the server and of every process it started, and wait until they are gone."""
+        lock = self.home / "data" / "postmaster.pid"
+        server = int(lock.read_text().split()[0])
         children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
-        for pid in (server, *map(int, children)):
+        pids = (server, *map(int, children))
+        for pid in pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        assert all(has_ended(pid) for pid in pids)
+        lock.unlink()  # a dead process that nobody has buried looks alive to the next server
 
     def cut(self) -> None:
         """Take it away from everybody: connections break, new ones are refused."""

@@ -75,6 +75,19 @@ def test_a_sweep_that_takes_longer_is_not_joined_by_the_next() -> None:
         assert again
 
 
+def test_late_messages_of_the_sweep_go_by_while_it_rests() -> None:
+    if not settings.REDIS_URL:
+        pytest.skip("without a broker there are no messages")
+    with one_at_a_time("rest-test", rest_seconds=60) as first:
+        assert first
+    with one_at_a_time("rest-test") as late:
+        assert not late
+
+
+def test_a_worker_whose_clock_is_ten_minutes_fast_still_sweeps() -> None:
+    assert settings.CELERY_BEAT_SCHEDULE["sweep-calls"]["options"]["expires"] > 600
+
+
 def test_without_a_redis_nobody_waits_for_anybody() -> None:
     with override_settings(REDIS_URL="redis://127.0.0.1:1/0"), one_at_a_time("x") as first:
         assert first
