@@ -9,6 +9,7 @@ import pytest
 from tests.faults.invariants import check_invariants
 from tests.faults.ledger_manifests import POST, POST_BLINDLY, REPORT
 from tests.faults.plant import Plant, wait_until
+from tests.faults.results import Results
 
 ONE_OF_EACH = (POST, POST_BLINDLY, REPORT)
 
@@ -55,20 +56,26 @@ def _reconcile_page(plant: Plant) -> str:
 
 
 @pytest.mark.proves("C9", "C12")
-def test_a_killed_celery_worker_loses_nothing_and_doubles_nothing(plant: Plant) -> None:
-    ids = _dawdling(plant, "celery")
-    plant.kill("worker")
-    plant.start_worker()
-    plant.settled(seconds=40)
-    _assert_each_ended_by_its_rule(plant, ids)
-    assert ids[1] in _reconcile_page(plant)
+def test_a_killed_celery_worker_loses_nothing_and_doubles_nothing(
+    plant: Plant, results: Results
+) -> None:
+    with results.of("`kill -9` of the worker in mid-call", plant) as row:
+        ids = _dawdling(plant, "celery")
+        plant.kill("worker")
+        plant.start_worker()
+        row.recovered(plant.settled(seconds=40))
+        _assert_each_ended_by_its_rule(plant, ids)
+        assert ids[1] in _reconcile_page(plant)
 
 
 @pytest.mark.proves("C9", "C12")
-def test_a_killed_embedded_worker_loses_nothing_and_doubles_nothing(embedded_plant: Plant) -> None:
-    ids = _dawdling(embedded_plant, "embedded")
-    embedded_plant.kill("worker")
-    embedded_plant.start_embedded()
-    embedded_plant.settled(seconds=40)
-    _assert_each_ended_by_its_rule(embedded_plant, ids)
-    assert ids[1] in _reconcile_page(embedded_plant)
+def test_a_killed_embedded_worker_loses_nothing_and_doubles_nothing(
+    embedded_plant: Plant, results: Results
+) -> None:
+    with results.of("`kill -9` of the embedded worker in mid-call", embedded_plant) as row:
+        ids = _dawdling(embedded_plant, "embedded")
+        embedded_plant.kill("worker")
+        embedded_plant.start_embedded()
+        row.recovered(embedded_plant.settled(seconds=40))
+        _assert_each_ended_by_its_rule(embedded_plant, ids)
+        assert ids[1] in _reconcile_page(embedded_plant)

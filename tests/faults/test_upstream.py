@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults.ledger_manifests import POST, POST_BLINDLY, READ
+from tests.faults.ledger_manifests import POST, POST_BLINDLY, REPORT
 from tests.faults.plant import Plant
 from tests.faults.results import Results
 from tests.faults.trouble import Trouble
@@ -40,6 +40,7 @@ def test_a_write_without_an_answer_is_repeated_only_where_the_adapter_knows_its_
 def test_a_read_that_broke_off_is_made_again(plant: Plant, results: Results) -> None:
     with results.of("Upstream breaks off after its effect", plant) as row:
         met = Trouble(plant, "upstream-read")
-        assert met.propose(READ, "upstream-read", "break") == 200
+        assert met.propose(REPORT, "upstream-read", "break") == 202
+        plant.settled()
         assert plant.store.states(met.taken["upstream-read"]) == ["ok"]
         met.recover(row)
