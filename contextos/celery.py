@@ -5,11 +5,34 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import structlog
 from celery import Celery, signals
+from kombu.transport import redis as redis_transport
+from redis import RedisError
 
 from contextos.env import settings_module
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", settings_module())
+
+log = structlog.get_logger(__name__)
+
+
+class _Unacknowledged(redis_transport.QoS):  # type: ignore[misc]
+    """Gives messages back that were not acknowledged, if the broker is there to take them.
+
+    Where it is not, kombu 5.7 stumbles over its closed connection and the whole worker ends instead
+    of connecting anew. Nothing is lost without them: the sweep sends their calls again.
+    """
+
+    def restore_unacked_once(self, stderr: Any = None) -> None:
+        """As usual, or not at all."""
+        try:
+            super().restore_unacked_once(stderr)
+        except (AttributeError, RedisError, OSError) as fault:
+            log.warning("messages were not given back", reason=str(fault))
+
+
+redis_transport.Channel.QoS = _Unacknowledged
 
 app = Celery("contextos")
 app.config_from_object("django.conf:settings", namespace="CELERY")

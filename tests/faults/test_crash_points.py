@@ -68,7 +68,7 @@ CRASHES = (
     Crash(_web("end", END, AFTER), READ, "ok", 1, long=True),
     # the gate: a paused call, votes, the one use of an approval
     Crash(_web("gate", ACCEPT, BEFORE), WIPE, "ok", 1, long=True),
-    Crash(_web("gate", ACCEPT, AFTER), WIPE, "ok", 1),
+    Crash(_web("gate", ACCEPT, AFTER), WIPE, "ok", 1, long=True),
     Crash(_web("vote", VOTE, Moment.BEFORE_COMMIT), WIPE, "ok", 1),
     Crash(_web("vote", VOTE, Moment.AFTER_COMMIT), WIPE, "ok", 1, long=True),
     Crash(_web("resume", RESUME, BEFORE), WIPE, "ok", 1),
@@ -88,7 +88,7 @@ CRASHES = (
     Crash(_worker("requeue", REQUEUE, BEFORE), POST, "ok", 1, "dawdle", long=True),
     Crash(_worker("requeue", REQUEUE, AFTER), POST, "ok", 1, "dawdle", long=True),
     # the end: state, record, output and budget in one statement
-    Crash(_worker("end", END, BEFORE), POST, "ok", 1),
+    Crash(_worker("end", END, BEFORE), POST, "ok", 1, long=True),
     Crash(_worker("end", END, BEFORE), POST_BLINDLY, "unknown_outcome", 1),
     Crash(_worker("end", END, BEFORE), WIPE, "unknown_outcome", 1, long=True),
     Crash(_worker("end", END, AFTER), POST_BLINDLY, "ok", 1),

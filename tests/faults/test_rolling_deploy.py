@@ -32,7 +32,7 @@ APPS = {
     "registry": ROOT / "registry",
     "identity": ROOT / "contextos" / "identity",
 }
-SHORT = ("audit", "gateway")
+SHORT = ("gateway",)
 _TOMORROW = (
     "ALTER TABLE gateway_toolcall ADD COLUMN tomorrow text",
     "ALTER TABLE audit_decisionrow ADD COLUMN tomorrow text",

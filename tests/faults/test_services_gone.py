@@ -25,6 +25,8 @@ def test_writes_are_taken_without_a_broker_and_made_once_it_is_back(
     with results.of("Redis killed", plant) as row:
         caller = plant.caller
         run_id = caller.open_run()
+        caller.call(run_id, POST, "pause 2", key="broker-begun")
+        wait_until(lambda: _begun(plant, "broker-begun"), "a message is not acknowledged yet")
         broker.kill()
         started = time.monotonic()
         answers = [
