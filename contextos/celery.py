@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import structlog
 from celery import Celery, signals
 from kombu.transport import redis as redis_transport
-from redis import RedisError
 
 from contextos.env import settings_module
 
@@ -17,19 +18,31 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", settings_module())
 log = structlog.get_logger(__name__)
 
 
-class _Unacknowledged(redis_transport.QoS):  # type: ignore[misc]
-    """Gives messages back that were not acknowledged, if the broker is there to take them.
+class _Unacknowledged(redis_transport.QoS):
+    """Gives back or acknowledges messages, if the connection they came by is still there.
 
-    Where it is not, kombu 5.7 stumbles over its closed connection and the whole worker ends instead
-    of connecting anew. Nothing is lost without them: the sweep sends their calls again.
+    Where it is not, kombu 5.7 stumbles over what it has closed, and the whole worker ends instead
+    of connecting anew. Nothing is lost without it: the sweep sends their calls again.
     """
 
     def restore_unacked_once(self, stderr: Any = None) -> None:
         """As usual, or not at all."""
-        try:
+        with self._while_connected():
             super().restore_unacked_once(stderr)
-        except (AttributeError, RedisError, OSError) as fault:
-            log.warning("messages were not given back", reason=str(fault))
+
+    def ack(self, delivery_tag: Any) -> None:
+        """As usual, or not at all."""
+        with self._while_connected():
+            super().ack(delivery_tag)
+
+    @contextmanager
+    def _while_connected(self) -> Iterator[None]:
+        try:
+            yield
+        except AttributeError:
+            if getattr(self.channel.connection, "client", None) is not None:
+                raise
+            log.warning("the broker went away with messages that were not acknowledged")
 
 
 redis_transport.Channel.QoS = _Unacknowledged
