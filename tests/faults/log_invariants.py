@@ -10,7 +10,7 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from tests.faults.store import Store
+from tests.faults.store import Row, Store
 
 _LEAVES = "SELECT tenant_id, log_index, leaf_id, leaf_hash FROM audit_logleaf ORDER BY 1, 2"
 _WAITING = "SELECT tenant_id, leaf_id, leaf_hash FROM audit_unsealedleaf"
@@ -24,11 +24,15 @@ _CHECKPOINTS = "SELECT tenant_id, tree_size, root_hash FROM audit_checkpoint ORD
 def log_violations(store: Store) -> Iterator[str]:
     """Every sentence about the log that does not hold."""
     logs: dict[str, list[tuple[int, str, bytes]]] = defaultdict(list)
-    for tenant_id, index, leaf_id, leaf in store.rows(_LEAVES):
+    # At one moment: sealers go on while we look.
+    leaves, waiting, written, checkpoints = store.together(
+        _LEAVES, _WAITING, _WRITTEN, _CHECKPOINTS
+    )
+    for tenant_id, index, leaf_id, leaf in leaves:
         logs[tenant_id].append((index, leaf_id, bytes(leaf)))
     yield from _gaps(logs)
-    yield from _places(store, logs)
-    yield from _roots(store, logs)
+    yield from _places(logs, waiting, written)
+    yield from _roots(logs, checkpoints)
 
 
 def _gaps(logs: Mapping[str, Sequence[tuple[int, str, bytes]]]) -> Iterator[str]:
@@ -37,12 +41,14 @@ def _gaps(logs: Mapping[str, Sequence[tuple[int, str, bytes]]]) -> Iterator[str]
             yield f"the log of {tenant_id} has gaps"
 
 
-def _places(store: Store, logs: Mapping[str, Sequence[tuple[int, str, bytes]]]) -> Iterator[str]:
+def _places(
+    logs: Mapping[str, Sequence[tuple[int, str, bytes]]], waiting: list[Row], rows: list[Row]
+) -> Iterator[str]:
     """Each record and each event waits or is sealed, once and with its own hash."""
     known = [(leaf_id, leaf) for leaves in logs.values() for _, leaf_id, leaf in leaves]
-    known += [(leaf_id, bytes(leaf)) for _, leaf_id, leaf in store.rows(_WAITING)]
+    known += [(leaf_id, bytes(leaf)) for _, leaf_id, leaf in waiting]
     times, hashes = Counter(leaf_id for leaf_id, _ in known), dict(known)
-    written = {record_id: bytes(leaf) for record_id, leaf in store.rows(_WRITTEN)}
+    written = {record_id: bytes(leaf) for record_id, leaf in rows}
     for record_id, leaf in written.items():
         if times[record_id] != 1:
             yield f"{record_id} is {times[record_id]} times in the log"
@@ -52,10 +58,12 @@ def _places(store: Store, logs: Mapping[str, Sequence[tuple[int, str, bytes]]]) 
         yield f"the log has {leaf_id}, which nobody wrote"
 
 
-def _roots(store: Store, logs: Mapping[str, Sequence[tuple[int, str, bytes]]]) -> Iterator[str]:
+def _roots(
+    logs: Mapping[str, Sequence[tuple[int, str, bytes]]], checkpoints: list[Row]
+) -> Iterator[str]:
     """Every checkpoint says the root of its first leaves, and the newest one all of them."""
     newest: dict[str, int] = {}
-    for tenant_id, size, root in store.rows(_CHECKPOINTS):
+    for tenant_id, size, root in checkpoints:
         leaves = [leaf for *_, leaf in logs[tenant_id][:size]]
         if len(leaves) < size or tree_head(leaves) != bytes(root):
             yield f"the checkpoint of {tenant_id} at {size} is not what the leaves say"

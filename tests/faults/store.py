@@ -31,6 +31,17 @@ class Store:
         with psycopg.connect(self.url, autocommit=True) as connection:
             return connection.execute(sql.encode(), parameters).fetchall()
 
+    def together(self, *questions: str) -> list[list[Row]]:
+        """What they find at one and the same moment, whatever others write meanwhile."""
+        if self.url.startswith("sqlite:///"):
+            path = self.url.removeprefix("sqlite:///")
+            with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)) as found:
+                found.execute("BEGIN")
+                return [found.execute(sql).fetchall() for sql in questions]
+        with psycopg.connect(self.url) as connection:
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            return [connection.execute(sql.encode()).fetchall() for sql in questions]
+
     def states(self, *tool_call_ids: str) -> list[str]:
         """Where these calls stand, in the order they were named."""
         marks = ", ".join(["%s"] * len(tool_call_ids))
