@@ -10,19 +10,14 @@ from rest_framework.request import Request
 from approvals.services.remarks import MAX_TEXT
 from approvals.services.votes import MAX_REASON
 from contextos.core.errors import coded_error
+from contextos.restkit.fields import StrictTextField
 
 
-class TextField(serializers.CharField):
-    """Text as it was sent: a number is no text, and nothing is trimmed."""
+class TextField(StrictTextField):
+    """Text as it was sent: nothing is trimmed."""
 
     def __init__(self, **how: Any) -> None:
         super().__init__(**{"allow_blank": True, "trim_whitespace": False, **how})
-
-    def to_internal_value(self, data: Any) -> str:
-        """Refuse what DRF would turn into text."""
-        if not isinstance(data, str):
-            self.fail("invalid")
-        return str(super().to_internal_value(data))
 
 
 class Body(serializers.Serializer[Any]):

@@ -16,6 +16,7 @@ from audit.models import ExportJob
 from contextos.core.clock import format_time
 from contextos.core.errors import coded_error
 
+TITLE_LIMIT = 200
 _MEMBERS = frozenset({"format", "filter", "columns", "sample", "title"})
 
 
@@ -30,8 +31,8 @@ def read_request(body: Mapping[str, Any]) -> ExportRequest:
         raise _malformed("filter is an object of filter names and texts.")
     if not isinstance(body.get("columns", []), list):
         raise _malformed("columns is a list of column names.")
-    if not isinstance(body.get("title", ""), str):
-        raise _malformed("title is a text.")
+    if not isinstance(body.get("title", ""), str) or len(body.get("title", "")) > TITLE_LIMIT:
+        raise _malformed(f"title is a text of at most {TITLE_LIMIT} characters.")
     return ExportRequest(
         format=body["format"],
         filter=body.get("filter", {}),
@@ -86,7 +87,7 @@ class ExportRequestSerializer(serializers.Serializer[Any]):
         child=serializers.ChoiceField(choices=COLUMN_NAMES), required=False
     )
     sample = SampleSerializer(required=False, allow_null=True)
-    title = serializers.CharField(required=False, max_length=200)
+    title = serializers.CharField(required=False, max_length=TITLE_LIMIT)
 
 
 class ExportAcceptedSerializer(serializers.Serializer[Any]):

@@ -24,7 +24,7 @@ from audit.export.services import (
     request_export,
 )
 from audit.models import ExportJob
-from contextos.core.errors import coded_error
+from contextos.core.errors import PROBLEM_CONTENT_TYPE, coded_error
 from contextos.identity.permissions import IsPerson
 from contextos.identity.principals import Principal, principal_of
 from contextos.restkit.views import APIView
@@ -165,7 +165,10 @@ class ExportDownloadView(ExportsView):
         responses={
             (200, "application/octet-stream"): OpenApiResponse(
                 OpenApiTypes.BINARY, description="The whole file; `Repr-Digest` is its SHA-256."
-            )
+            ),
+            (409, PROBLEM_CONTENT_TYPE): OpenApiResponse(
+                {"$ref": "#/components/schemas/Problem"}, "There is no file yet, or no more"
+            ),
         },
     )
     def get(self, request: Request, export_id: str) -> FileResponse:

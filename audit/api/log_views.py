@@ -141,7 +141,7 @@ class LogView(APIView):
 class CheckpointView(LogView):
     """`log/checkpoint`."""
 
-    renderer_classes = [CheckpointRenderer, JSONRenderer]
+    renderer_classes = [CheckpointRenderer]
 
     @extend_schema(
         operation_id="log_checkpoint",

@@ -1,4 +1,4 @@
-"""What drf-spectacular can't see by itself: that every operation may answer with a problem."""
+"""What drf-spectacular can't see by itself: which statuses an operation refuses with, and how."""
 
 from __future__ import annotations
 
@@ -26,11 +26,34 @@ PROBLEM_SCHEMA: dict[str, Any] = {
         "details": {"type": "object", "additionalProperties": True},
     },
 }
-_DEFAULT_RESPONSE = {
-    "description": "Refused or failed",
-    "content": {PROBLEM_CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+# Every refusal by its status; whoever meets another one has met a fault of ours.
+REFUSALS: dict[int, str] = {
+    400: "The request can't be read",
+    401: "No token, or none that counts",
+    403: "Not allowed",
+    404: "Nothing of the caller's has this name",
+    406: "No such form of an answer",
+    409: "Not in the state that this asks for",
+    413: "The body is too large",
+    415: "The body is no JSON",
+    422: "Some values are not acceptable",
+    429: "Too much at once; see Retry-After",
+    503: "Not now; see Retry-After",
 }
+_ONLY_WITH_A_BODY = frozenset({409, 413, 415})
+_CONTENT = {PROBLEM_CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+_DEFAULT_RESPONSE = {"description": "Failed", "content": _CONTENT}
 _OPERATIONS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
+
+
+def refusals_of(method: str) -> dict[str, str]:
+    """Status and meaning of every refusal that an operation may answer with."""
+    reads = method in ("get", "head")
+    return {
+        str(status): said
+        for status, said in REFUSALS.items()
+        if not (reads and status in _ONLY_WITH_A_BODY)
+    }
 
 
 def add_problem_details(
@@ -39,8 +62,25 @@ def add_problem_details(
     """Postprocessing hook: each operation may answer with a Problem."""
     components = result.setdefault("components", {})
     components.setdefault("schemas", {})["Problem"] = PROBLEM_SCHEMA
+    for name, schema in components["schemas"].items():
+        _mend(schema, closed=name.endswith("Body"))
     for path in result.get("paths", {}).values():
         for method, operation in path.items():
             if method in _OPERATIONS:
-                operation.setdefault("responses", {}).setdefault("default", _DEFAULT_RESPONSE)
+                _add_refusals(operation.setdefault("responses", {}), method)
     return result
+
+
+def _add_refusals(responses: dict[str, Any], method: str) -> None:
+    for status, said in refusals_of(method).items():
+        responses.setdefault(status, {"description": said, "content": _CONTENT})
+    responses.setdefault("default", _DEFAULT_RESPONSE)
+
+
+def _mend(schema: dict[str, Any], *, closed: bool) -> None:
+    """Say that bodies are closed, and "anything or null" in a way that null fulfils only once."""
+    if closed:
+        schema["additionalProperties"] = False
+    for member in schema.get("properties", {}).values():
+        if isinstance(member, dict) and {} in member.get("oneOf", ()):
+            del member["oneOf"]

@@ -63,8 +63,7 @@ class KeysetPagination(BasePagination):
             "properties": {
                 "results": schema,
                 "next": {
-                    "type": "string",
-                    "nullable": True,
+                    "type": ["string", "null"],
                     "description": "Cursor of the next page; null on the last one.",
                 },
             },
@@ -72,9 +71,9 @@ class KeysetPagination(BasePagination):
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
         """The two query parameters for OpenAPI."""
-        limit = {"type": "integer", "minimum": 1, "maximum": self.max_limit}
+        limit = {"type": "integer", "minimum": 1}
         return [
-            _query_parameter(self.limit_param, limit, "Rows per page."),
+            _query_parameter(self.limit_param, limit, f"Rows per page, {self.max_limit} at most."),
             _query_parameter(self.cursor_param, {"type": "string"}, "`next` of the previous page."),
         ]
 

@@ -10,6 +10,7 @@ import orjson
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.encoding import escape_uri_path
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
@@ -38,7 +39,7 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | Non
     set_rollback()
     request = context.get("request")
     return Response(
-        problem_body(error, instance=request.path if request is not None else None),
+        problem_body(error, instance=_place(request) if request is not None else None),
         status=http_status(error),
         headers=problem_headers(error),
         content_type=PROBLEM_CONTENT_TYPE,
@@ -48,11 +49,16 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | Non
 def problem_response(error: ContextOSError, request: HttpRequest) -> HttpResponse:
     """The same answer for code that runs outside DRF."""
     return HttpResponse(
-        orjson.dumps(problem_body(error, instance=request.path), default=str),
+        orjson.dumps(problem_body(error, instance=_place(request)), default=str),
         status=http_status(error),
         headers=problem_headers(error),
         content_type=PROBLEM_CONTENT_TYPE,
     )
+
+
+def _place(request: Any) -> str:
+    """The path as RFC 9457 wants it: a URI reference, whatever was spelt out in it."""
+    return escape_uri_path(request.path)
 
 
 def speaks_problem(request: HttpRequest) -> bool:

@@ -286,12 +286,14 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    "OAS_VERSION": "3.1.0",  # the published JSON Schemas stand in it as they are
     "ENUM_NAME_OVERRIDES": {
         "ApprovalStateEnum": "approvals.states.RequestState",
         "VersionStateEnum": "contextos.review.states.VersionState",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "gateway.api.descriptions.add_envelopes",
         "contextos.restkit.openapi.add_problem_details",
     ],
 }

@@ -17,8 +17,12 @@ _FOLDER = Path(__file__).resolve().parent / "requests"
 
 @cache
 def _validator(name: str) -> Validator:
-    schema = strict_json.loads((_FOLDER / f"{name}.json").read_bytes())
-    return compile_schema(schema, imported=False)
+    return compile_schema(body_schema(name), imported=False)
+
+
+def body_schema(name: str) -> dict[str, Any]:
+    """The schema of a body, for those who describe it."""
+    return dict(strict_json.loads_object((_FOLDER / f"{name}.json").read_bytes()))
 
 
 def checked_body(request: Request, name: str) -> dict[str, Any]:

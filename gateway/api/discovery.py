@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contextos.core.errors import PROBLEM_CONTENT_TYPE
 from contextos.identity.models.tenants import EnvironmentName
+from contextos.restkit.fields import StrictTextField
 from gateway.discovery import discover
 from registry.api.base import RegistryView
 from registry.api.bodies import Body
 from registry.api.views.versions import version_response
 from registry.roles import AUTHORS
 
+_PROBLEM = {"$ref": "#/components/schemas/Problem"}
 _ASKED = OpenApiExample(
     "An adapter without a version",
     request_only=True,
@@ -28,7 +31,7 @@ class DiscoverBody(Body):
     """Where; empty for an adapter that has a version."""
 
     environment = serializers.ChoiceField(choices=EnvironmentName.values, required=False)
-    endpoint_ref = serializers.CharField(max_length=500, required=False)
+    endpoint_ref = StrictTextField(max_length=500, required=False)
 
 
 class DiscoverView(RegistryView):
@@ -40,7 +43,11 @@ class DiscoverView(RegistryView):
         operation_id="adapters_discover",
         tags=["adapters"],
         request=DiscoverBody,
-        responses={201: OpenApiTypes.OBJECT},
+        responses={
+            201: OpenApiTypes.OBJECT,
+            (502, PROBLEM_CONTENT_TYPE): OpenApiResponse(_PROBLEM, "The server gave no answer"),
+            (504, PROBLEM_CONTENT_TYPE): OpenApiResponse(_PROBLEM, "The server took too long"),
+        },
         examples=[_ASKED],
     )
     def post(self, request: Request, adapter_id: str) -> Response:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from contextos.restkit.views import APIView
 from gateway.api.bodies import checked_body
+from gateway.api.descriptions import DELEGATION, body_of, component
 from gateway.identity import caller_of
 from gateway.plan_check import check_plan
 from gateway.runs import find_run
@@ -68,8 +68,9 @@ class PlanVerifyView(APIView):
     @extend_schema(
         operation_id="plans_verify",
         tags=["plans"],
-        request=OpenApiTypes.OBJECT,
-        responses={200: OpenApiTypes.OBJECT},
+        request=body_of("plan-verify"),
+        responses={200: component("PlanVerdict")},
+        parameters=[DELEGATION],
         examples=[ASKED, ANSWERED, FOUND],
     )
     def post(self, request: Request) -> Response:

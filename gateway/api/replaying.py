@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.utils.cache import patch_cache_control, patch_vary_headers
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,6 +13,7 @@ from audit.access import Window, window_of
 from contextos.identity.permissions import IsPerson
 from contextos.identity.principals import Principal, principal_of
 from contextos.restkit.views import APIView
+from gateway.api.descriptions import component
 from gateway.replaying.services import export_packet, replay, takes_values
 from registry.api.bodies import NothingBody
 
@@ -97,7 +97,7 @@ class ReplayView(ReplayingView):
         operation_id="decision_records_replay",
         tags=["decision-records"],
         request=NothingBody,
-        responses={200: OpenApiTypes.OBJECT},
+        responses={200: component("ReplayPacket")},
         examples=[EQUAL, ERASED],
     )
     def post(self, request: Request, decision_id: str) -> Response:
@@ -118,7 +118,7 @@ class ReplayPacketView(ReplayingView):
     @extend_schema(
         operation_id="decision_records_replay_packet",
         tags=["decision-records"],
-        responses={200: OpenApiTypes.OBJECT},
+        responses={200: component("ReplayPacket")},
     )
     def get(self, request: Request, decision_id: str) -> Response:
         """All that a replay elsewhere needs; values only for those cleared for all of them.

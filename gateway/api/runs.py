@@ -11,6 +11,7 @@ from contextos.core.modes import ApprovalMode, lowest
 from contextos.restkit.views import APIView
 from contextos.trace_context import begin_trace, current_trace
 from gateway.api.bodies import checked_body
+from gateway.api.descriptions import DELEGATION, body_of, component
 from gateway.identity import caller_of
 from gateway.runs import compiled_run, find_run, open_run
 
@@ -19,7 +20,10 @@ class RunListView(APIView):
     """`runs`."""
 
     @extend_schema(
-        operation_id="runs_open", request=OpenApiTypes.OBJECT, responses={201: OpenApiTypes.OBJECT}
+        operation_id="runs_open",
+        request=body_of("open-run"),
+        responses={201: component("RunContext")},
+        parameters=[DELEGATION],
     )
     def post(self, request: Request) -> Response:
         """Open a run in the name of the tokens sent."""
@@ -34,7 +38,11 @@ class RunListView(APIView):
 class RunView(APIView):
     """`runs/{id}`."""
 
-    @extend_schema(operation_id="runs_read", responses={200: OpenApiTypes.OBJECT})
+    @extend_schema(
+        operation_id="runs_read",
+        responses={200: component("RunContext")},
+        parameters=[DELEGATION],
+    )
     def get(self, request: Request, run_id: str) -> Response:
         """A run of this caller."""
         return Response(find_run(caller=caller_of(request), run_id=run_id).document)
@@ -43,7 +51,11 @@ class RunView(APIView):
 class ToolManifestView(APIView):
     """`runs/{id}/tool-manifest`."""
 
-    @extend_schema(operation_id="runs_tool_manifest", responses={200: OpenApiTypes.OBJECT})
+    @extend_schema(
+        operation_id="runs_tool_manifest",
+        responses={200: OpenApiTypes.OBJECT},
+        parameters=[DELEGATION],
+    )
     def get(self, request: Request, run_id: str) -> Response:
         """What the run may call now; everything else does not exist for it."""
         caller = caller_of(request)

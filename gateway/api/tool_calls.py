@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,6 +16,7 @@ from contextos.trace_context import baggage_text, begin_trace, current_trace
 from gateway.answering import give_input
 from gateway.answers import REJECTING, stored
 from gateway.api.bodies import checked_body
+from gateway.api.descriptions import DELEGATION, body_of, both_envelopes, component
 from gateway.calls import open_context, own_call, propose, read_call
 from gateway.cancelling import cancel_call
 from gateway.context import CallRequest
@@ -69,9 +69,9 @@ class ToolCallListView(EnvelopeView):
 
     @extend_schema(
         operation_id="tool_calls_propose",
-        request=OpenApiTypes.OBJECT,
-        responses={200: OpenApiTypes.OBJECT, 202: OpenApiTypes.OBJECT},
-        parameters=[_PREFER],
+        request=body_of("tool-call"),
+        responses={200: component("ToolResult"), 202: component("ToolResult")},
+        parameters=[_PREFER, DELEGATION],
     )
     def post(self, request: Request) -> Response:
         """Propose a call; the answer says whether it happened, and why not."""
@@ -90,8 +90,8 @@ class ToolCallView(EnvelopeView):
 
     @extend_schema(
         operation_id="tool_calls_read",
-        responses={200: OpenApiTypes.OBJECT},
-        parameters=[_PREFER],
+        responses={200: both_envelopes()},
+        parameters=[_PREFER, DELEGATION],
     )
     def get(self, request: Request, tool_call_id: str) -> Response:
         """Both envelopes of a call of this caller."""
@@ -108,8 +108,9 @@ class CancelView(EnvelopeView):
 
     @extend_schema(
         operation_id="tool_calls_cancel",
-        request=OpenApiTypes.OBJECT,
-        responses={200: OpenApiTypes.OBJECT, 202: OpenApiTypes.OBJECT},
+        request=body_of("cancel"),
+        responses={200: component("ToolResult"), 202: component("ToolResult")},
+        parameters=[DELEGATION],
     )
     def post(self, request: Request, tool_call_id: str) -> Response:
         """Cancel a call of this caller, with a reason; 202 while the tool is being asked."""
@@ -130,8 +131,9 @@ class InputView(EnvelopeView):
 
     @extend_schema(
         operation_id="tool_calls_input",
-        request=OpenApiTypes.OBJECT,
-        responses={202: OpenApiTypes.OBJECT},
+        request=body_of("input"),
+        responses={202: component("ToolResult")},
+        parameters=[DELEGATION],
     )
     def post(self, request: Request, tool_call_id: str) -> Response:
         """Answer what the tool asked: accept with content, decline, or cancel the call."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from contextos.restkit.fields import StrictTextField
 from registry.models.kill_switches import KillScope
 from registry.recorded_inputs import MOST_RECORDED
 
@@ -28,9 +29,9 @@ class Body(serializers.Serializer[Any]):
 class NewAdapterBody(Body):
     """An adapter to register."""
 
-    adapter_id = serializers.CharField(max_length=100)
-    name = serializers.CharField(max_length=200)
-    owner_role = serializers.CharField(max_length=100, required=False, default="")
+    adapter_id = StrictTextField(max_length=100)
+    name = StrictTextField(max_length=200)
+    owner_role = StrictTextField(max_length=100, required=False, default="")
 
 
 class NothingBody(Body):
@@ -40,11 +41,11 @@ class NothingBody(Body):
 class ApproveBody(Body):
     """A reviewer's yes: each warning accepted by its id, or by its rule for all its places."""
 
-    reason = serializers.CharField(max_length=_REASON_LIMIT, allow_blank=True, default="")
+    reason = StrictTextField(max_length=_REASON_LIMIT, allow_blank=True, default="")
     accepted_warnings = serializers.ListField(
-        child=serializers.CharField(max_length=700), required=False, max_length=5000, default=list
+        child=StrictTextField(max_length=700), required=False, max_length=5000, default=list
     )
-    digest = serializers.CharField(
+    digest = StrictTextField(
         max_length=71, required=False, help_text="What you read; another document is refused."
     )
 
@@ -52,14 +53,14 @@ class ApproveBody(Body):
 class RefuseBody(Body):
     """A reviewer's no, or a request for changes."""
 
-    reason = serializers.CharField(max_length=_REASON_LIMIT, allow_blank=True, default="")
-    digest = serializers.CharField(max_length=71, required=False)
+    reason = StrictTextField(max_length=_REASON_LIMIT, allow_blank=True, default="")
+    digest = StrictTextField(max_length=71, required=False)
 
 
 class PublishBody(Body):
     """Notes for those who watch the roll-out."""
 
-    rollout_notes = serializers.CharField(
+    rollout_notes = StrictTextField(
         max_length=_REASON_LIMIT, allow_blank=True, required=False, default=""
     )
 
@@ -67,15 +68,15 @@ class PublishBody(Body):
 class ReasonBody(Body):
     """Why."""
 
-    reason = serializers.CharField(max_length=_REASON_LIMIT, allow_blank=True, default="")
+    reason = StrictTextField(max_length=_REASON_LIMIT, allow_blank=True, default="")
 
 
 class ThrowBody(Body):
     """What to stop, and why; the tenant's own id stops everything."""
 
     scope = serializers.ChoiceField(choices=KillScope.choices)
-    id = serializers.CharField(max_length=200)
-    reason = serializers.CharField(max_length=_REASON_LIMIT, allow_blank=True, default="")
+    id = StrictTextField(max_length=200)
+    reason = StrictTextField(max_length=_REASON_LIMIT, allow_blank=True, default="")
 
 
 class PublishPolicyBody(PublishBody):
@@ -90,7 +91,7 @@ class SimulateBody(Body):
     """A bundle, whole or by reference, and what it is to decide on."""
 
     bundle = serializers.DictField(required=False, help_text="A whole policy bundle.")
-    bundle_ref = serializers.CharField(
+    bundle_ref = StrictTextField(
         max_length=300, required=False, help_text="bundle_id@version, or the id of a version."
     )
     input = serializers.DictField(required=False, help_text="What a call brings before the policy.")

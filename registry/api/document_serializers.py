@@ -72,7 +72,7 @@ class DocumentSerializer(DocumentSummarySerializer):
         """In words."""
         return self._opened().problem
 
-    @extend_schema_field({"type": "object", "additionalProperties": True, "nullable": True})
+    @extend_schema_field({"type": ["object", "null"], "additionalProperties": True})
     def get_document(self, version: DocumentVersion) -> dict[str, Any] | None:
         """As it is stored."""
         return self._opened().document

@@ -27,6 +27,7 @@ from registry.models.kill_switches import KillScope
 _MODES = [(mode.value, mode.value) for mode in ApprovalMode]
 _CLASSES = [(item.value, item.value) for item in CapabilityClass]
 _SEVERITIES = [(name, name) for name in ("block", "warn", "info")]
+_TRUTHS = [(name, name) for name in ("true", "false")]  # a third word is refused, not ignored
 _SWITCH_STATES = [(name, name) for name in ("thrown", "lifted", "all")]
 
 
@@ -193,7 +194,7 @@ class PolicyVersionFilter(Filters):
     """By state, and by whether it only watches."""
 
     state = django_filters.ChoiceFilter(choices=VersionState.choices)
-    shadow = django_filters.BooleanFilter()
+    shadow = django_filters.TypedChoiceFilter(choices=_TRUTHS, coerce=lambda said: said == "true")
 
     class Meta:
         model = PolicyBundleVersion

@@ -169,7 +169,7 @@ class VersionSerializer(VersionSummarySerializer):
         """In words."""
         return self._opened().problem
 
-    @extend_schema_field({"type": "object", "additionalProperties": True, "nullable": True})
+    @extend_schema_field({"type": ["object", "null"], "additionalProperties": True})
     def get_manifest(self, version: AdapterVersion) -> dict[str, Any] | None:
         """As it is stored."""
         return self._opened().manifest

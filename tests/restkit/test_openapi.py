@@ -48,6 +48,34 @@ def test_every_operation_may_answer_with_a_problem() -> None:
     assert "Problem" in result["components"]["schemas"]
 
 
+def test_every_refusal_is_named_by_its_status(description: dict[str, Any]) -> None:
+    paths = description["paths"]
+    assert "422" in paths["/api/v1/adapters"]["post"]["responses"]
+    assert "415" not in paths["/api/v1/adapters"]["get"]["responses"]
+    call = paths["/api/v1/tool-calls"]["post"]["responses"]["429"]["content"]
+    assert call == {"application/json": {"schema": {"$ref": "#/components/schemas/ToolResult"}}}
+
+
+def test_lists_are_described_as_pages(description: dict[str, Any]) -> None:
+    answer = description["paths"]["/api/v1/adapters"]["get"]["responses"]["200"]
+    name = answer["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    assert description["components"]["schemas"][name]["required"] == ["results", "next"]
+
+
+def test_the_enforced_body_is_the_described_one(description: dict[str, Any]) -> None:
+    body = description["paths"]["/api/v1/tool-calls"]["post"]["requestBody"]
+    assert body["required"] is True
+    schema = body["content"]["application/json"]["schema"]
+    assert schema["required"] == ["run_id", "capability_id", "args"]
+    assert schema["additionalProperties"] is False
+
+
+@pytest.mark.django_db
+def test_the_place_of_a_problem_is_a_uri_reference() -> None:
+    answer = Client().get("/api/v1/adapters/%C3%A4%20%7B")
+    assert answer.json()["instance"] == "/api/v1/adapters/%C3%A4%20%7B"
+
+
 def test_the_described_problem_is_the_one_we_send() -> None:
     error = coded_error("rate.limited", data={"a": 1}, retry_after_ms=5)
     body = problem_body(error, instance="/api/v1/x")

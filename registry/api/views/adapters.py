@@ -44,7 +44,12 @@ class AdapterListView(RegistryList):
         """With the tenant's kill switches."""
         return {**super().get_serializer_context(), "stops": stops_of(self.tenant_id)}
 
-    @extend_schema(operation_id="adapters_list", tags=["adapters"], examples=[ADAPTER])
+    @extend_schema(
+        operation_id="adapters_list",
+        tags=["adapters"],
+        responses=AdapterSerializer(many=True),
+        examples=[ADAPTER],
+    )
     def get(self, request: Request) -> Response:
         """List adapters with what each has published in every environment."""
         return self.page()

@@ -34,7 +34,12 @@ class CapabilityListView(RegistryList):
         """With the tenant's kill switches."""
         return {**super().get_serializer_context(), "stops": stops_of(self.tenant_id)}
 
-    @extend_schema(operation_id="capabilities_list", tags=["capabilities"], examples=[CAPABILITY])
+    @extend_schema(
+        operation_id="capabilities_list",
+        tags=["capabilities"],
+        responses=CapabilitySerializer(many=True),
+        examples=[CAPABILITY],
+    )
     def get(self, request: Request) -> Response:
         """Browse published capabilities by class, mode, adapter, environment, domain, intent."""
         return self.page()

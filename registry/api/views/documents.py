@@ -279,7 +279,7 @@ def _head_view(desk: DocumentDesk) -> type[DocumentView]:
         keyset_ordering=(desk.model.id_column, "pk"),
     )
     return extend_schema_view(
-        get=_said(desk, "list"),
+        get=_said(desk, "list", responses=desk.head(many=True)),
         post=_said(desk, "draft", request=_DOCUMENT_BODY, responses={201: desk.full}),
     )(view)
 
@@ -289,7 +289,7 @@ def _version_list_view(desk: DocumentDesk) -> type[DocumentView]:
         desk, VersionListView, serializer_class=desk.summary, filterset_class=desk.version_filter
     )
     return extend_schema_view(
-        get=_said(desk, "versions_list"),
+        get=_said(desk, "versions_list", responses=desk.summary(many=True)),
         post=_said(desk, "versions_draft", request=_DOCUMENT_BODY, responses={201: desk.full}),
     )(view)
 

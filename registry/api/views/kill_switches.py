@@ -44,7 +44,11 @@ class KillSwitchListView(RegistryList):
         """Newest first."""
         return KillSwitch.objects.filter(tenant_id=self.tenant_id)
 
-    @extend_schema(operation_id="kill_switches_list", tags=["kill switches"])
+    @extend_schema(
+        operation_id="kill_switches_list",
+        tags=["kill switches"],
+        responses=KillSwitchSerializer(many=True),
+    )
     def get(self, request: Request) -> Response:
         """List thrown switches; `state=all` shows lifted ones too."""
         return self.page()

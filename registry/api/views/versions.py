@@ -59,7 +59,11 @@ class VersionListView(RegistryList):
         rows = versions_of(self.tenant_id).filter(adapter=self.adapter())
         return with_finding_counts(rows).defer("envelope")
 
-    @extend_schema(operation_id="versions_list", tags=["versions"])
+    @extend_schema(
+        operation_id="versions_list",
+        tags=["versions"],
+        responses=VersionSummarySerializer(many=True),
+    )
     def get(self, request: Request, adapter_id: str) -> Response:
         """List the versions of an adapter, newest first."""
         return self.page()
@@ -132,7 +136,12 @@ class FindingListView(RegistryList):
         """In the order of the document."""
         return Finding.objects.filter(version=self.version())
 
-    @extend_schema(operation_id="versions_findings", tags=["versions"], examples=[FINDING])
+    @extend_schema(
+        operation_id="versions_findings",
+        tags=["versions"],
+        responses=FindingSerializer(many=True),
+        examples=[FINDING],
+    )
     def get(self, request: Request, adapter_id: str, version: str) -> Response:
         """The findings of a version, in the order of the document."""
         return self.page()
