@@ -11,6 +11,7 @@ import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from granian.constants import Interfaces
@@ -18,11 +19,14 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
 
+from contextos.admission import Doorkeeper, allow_many_sockets
 from contextos.ending import announce_end
 
 DRAIN_SECONDS = 20
 _HEADER_TIMEOUT_MS = 10_000
 _COLLECT_AFTER = 20_000  # new objects: those of some twenty governed calls
+_AT_ONCE = 1024  # connections of one worker, idle ones too
+_BACKLOG = 2048  # and so many more may knock at the same moment
 
 
 class PortTakenError(Exception):
@@ -53,7 +57,10 @@ class _Server(MPServer):
 def serve(plan: ServerPlan) -> None:
     """Serve until SIGTERM or SIGINT; requests in flight are finished first."""
     refuse_taken_port(plan.host, plan.port)
-    build_server(plan).serve(target_loader=load_in_worker)
+    allow_many_sockets()
+    guarded = partial(load_behind_doorkeeper, threads=plan.threads)
+    loader = load_in_worker if plan.asynchronous else guarded  # an event loop keeps no queue
+    build_server(plan).serve(target_loader=loader)
 
 
 def refuse_taken_port(host: str, port: int) -> None:
@@ -78,6 +85,8 @@ def build_server(plan: ServerPlan) -> MPServer:
         workers=plan.workers,
         blocking_threads=1 if plan.asynchronous else plan.threads,
         websockets=False,
+        backlog=_BACKLOG,
+        backpressure=_AT_ONCE,
         http1_settings=HTTP1Settings(header_read_timeout=_HEADER_TIMEOUT_MS),
         workers_kill_timeout=DRAIN_SECONDS,
         log_level=LogLevels(plan.log_level),
@@ -88,6 +97,11 @@ def build_server(plan: ServerPlan) -> MPServer:
 def _is_no_advice(record: logging.LogRecord) -> bool:
     """Threads here mostly wait for somebody outside; that they outnumber the cores is meant so."""
     return "Python threads, which seems quite high" not in record.getMessage()
+
+
+def load_behind_doorkeeper(target: str, *, threads: int) -> Callable[..., Any]:
+    """The application, where threads are few and callers may be many."""
+    return Doorkeeper(load_in_worker(target), threads=threads)
 
 
 def load_in_worker(target: str) -> Callable[..., Any]:

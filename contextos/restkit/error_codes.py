@@ -18,6 +18,14 @@ register(
         remediation="Send `next` of the previous page unchanged, or start without a cursor.",
     ),
     ErrorSpec(
+        code="service.crowded",
+        kind=ErrorKind.INTERNAL,
+        http_status=503,
+        title="More callers are waiting than can be served soon",
+        remediation="Wait for the time in Retry-After, then send the same request again.",
+        retryable=True,
+    ),
+    ErrorSpec(
         code="service.unavailable",
         kind=ErrorKind.INTERNAL,
         http_status=503,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import struct
@@ -56,10 +57,17 @@ class Patience:
             if left <= 0:
                 raise OutOfTime
             slice_ = left if self.should_stop is None else min(left, STOP_EVERY_SECONDS)
-            if select.select([descriptor], [], [], slice_)[0]:
+            if _is_readable(descriptor, within=slice_):
                 return
             if self.should_stop is not None and self.should_stop():
                 raise Stopped
+
+
+def _is_readable(descriptor: int, *, within: float) -> bool:
+    # Not select(): it knows no descriptor beyond 1023, and a busy web process has more.
+    watch = select.poll()
+    watch.register(descriptor, select.POLLIN)
+    return bool(watch.poll(math.ceil(within * 1000)))
 
 
 def read_frame(descriptor: int, *, patience: Patience | None = None) -> Any:
