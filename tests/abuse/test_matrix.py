@@ -1,0 +1,88 @@
+"""Role x tenant x object x action over REST: who is let in, and that other tenants do not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.abuse.matrix import ABSENT, Answer, Estate, Route, api_routes, ask
+from tests.abuse.verdicts import CALLERS, MATRIX
+
+OWN, FOREIGN = "ownmarker", "foreignmarker"
+LEAST_ROWS = 1_000
+# A first version makes the thing itself, in the caller's tenant: the empty document is at fault.
+MAKES_ITS_OWN = {(f"{prefix}versions", "POST") for prefix in ("", "packs-", "policies-")}
+ROUTES = api_routes()
+
+
+def test_the_table_names_every_route_and_method() -> None:
+    served = {route.name: set(route.methods) for route in ROUTES}
+    assert served == {name: set(row) for name, row in MATRIX.items()}
+
+
+def _expected(allowed: bool, caller: str) -> set[int]:
+    if caller == "nobody":
+        return {401}
+    return set() if allowed else {403}
+
+
+def _own_fault(caller: str, allowed: bool, answer: Answer) -> str:
+    """Their own thing: let in or not, exactly as the table says."""
+    if answer.status >= 500 and answer.status not in (502, 503):
+        return "server error"
+    if FOREIGN in answer.text:
+        return "another tenant's words"
+    wanted = _expected(allowed, caller)
+    if wanted and answer.status not in wanted:
+        return f"wanted {wanted}"
+    return "refused" if not wanted and answer.status == 401 else ""
+
+
+def _foreign_fault(caller: str, row: tuple[str, str], foreign: Answer, absent: Answer) -> str:
+    """A foreign thing answers like one that does not exist, to the last word."""
+    name, method = row
+    allowed = caller in MATRIX[name][method]
+    wanted = _expected(allowed, caller) or ({422} if row in MAKES_ITS_OWN else {404})
+    if foreign.status not in wanted:
+        return f"wanted {wanted}"
+    theirs, nobodys = foreign.without(THEIRS), absent.without(ABSENT)
+    return "" if (foreign.status, theirs) == (absent.status, nobodys) else "told from an absent one"
+
+
+THEIRS: dict[str, str] = {}
+
+
+def _rows(own: Estate, foreign: Estate) -> Iterator[tuple[str, int, str]]:
+    """Each row tried: what it was, its status, and what is wrong with it."""
+    THEIRS.clear()
+    THEIRS.update(foreign.things)
+    for caller in CALLERS:
+        token = None if caller == "nobody" else own.token(caller)
+        for route in ROUTES:
+            for method in route.methods:
+                yield from _tried(caller, token, route, method, own)
+
+
+def _tried(
+    caller: str, token: str | None, route: Route, method: str, own: Estate
+) -> Iterator[tuple[str, int, str]]:
+    allowed = caller in MATRIX[route.name][method]
+    row = f"{caller} {method} {route.name}"
+    mine = ask(route, method, own.things, token)
+    yield f"{row} own", mine.status, _own_fault(caller, allowed, mine)
+    if route.has_object:
+        theirs, none = (ask(route, method, of, token) for of in (THEIRS, ABSENT))
+        fault = _foreign_fault(caller, (route.name, method), theirs, none)
+        yield f"{row} foreign", theirs.status, fault
+
+
+@pytest.mark.live
+@pytest.mark.django_db
+def test_a_thousand_rows_end_as_the_table_says_and_show_nothing_of_another_tenant() -> None:
+    rows = list(_rows(Estate(OWN), Estate(FOREIGN)))
+    wrong = [f"{row}: {status}, {fault}" for row, status, fault in rows if fault]
+    assert not wrong, "\n".join(wrong)
+    assert len(rows) >= LEAST_ROWS
+    reads = [status for row, status, _ in rows if row.endswith(" own") and " GET " in row]
+    assert reads.count(200) > 100  # the walls are tried from inside, not from before the door
