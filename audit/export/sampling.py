@@ -27,7 +27,9 @@ def read_sample(given: Any) -> dict[str, Any] | None:
         return None
     if not isinstance(given, Mapping) or set(given) - {"size", "seed"}:
         raise coded_error("export.sample_invalid")
-    size, seed = given.get("size"), given.get("seed") or secrets.token_hex(8)
+    size, seed = given.get("size"), given.get("seed")
+    if seed is None or seed == "":
+        seed = secrets.token_hex(8)
     if type(size) is not int or not 1 <= size <= MOST:
         raise coded_error("export.sample_invalid")
     if not isinstance(seed, str) or not _SEED.fullmatch(seed):

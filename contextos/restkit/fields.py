@@ -15,3 +15,13 @@ class StrictTextField(serializers.CharField):
         if not isinstance(data, str):
             self.fail("invalid")
         return str(super().to_internal_value(data))
+
+
+class StrictTruthField(serializers.BooleanField):
+    """True or false: the word "true" is a text, though DRF would take it."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        """Refuse what was not sent as a truth value."""
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data

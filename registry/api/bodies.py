@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from contextos.restkit.fields import StrictTextField
+from contextos.restkit.fields import StrictTextField, StrictTruthField
 from registry.models.kill_switches import KillScope
 from registry.recorded_inputs import MOST_RECORDED
 
@@ -82,7 +82,7 @@ class ThrowBody(Body):
 class PublishPolicyBody(PublishBody):
     """As for every kind; in shadow a bundle is asked and recorded, and decides nothing."""
 
-    shadow = serializers.BooleanField(
+    shadow = StrictTruthField(
         required=False, default=False, help_text="Publish to watch only; publish again to decide."
     )
 

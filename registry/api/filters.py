@@ -32,7 +32,14 @@ _SWITCH_STATES = [(name, name) for name in ("thrown", "lifted", "all")]
 
 
 class Filters(django_filters.FilterSet):  # type: ignore[misc]
-    """The base of all, typed nowhere else."""
+    """The base of all: a choice that was left empty is refused, since it would list everything."""
+
+    def is_valid(self) -> bool:
+        """Whether every filter that was given says something."""
+        for name, each in self.filters.items():
+            if isinstance(each, django_filters.ChoiceFilter) and self.data.get(name) == "":
+                self.form.add_error(name, "Choose one of the listed values, or leave it out.")
+        return bool(super().is_valid())
 
 
 class AdapterFilter(Filters):

@@ -97,6 +97,7 @@ def test_a_file_is_sent_whatever_the_caller_accepts(world: ExportWorld, auditor:
         ({"format": "csv", "sample": {"size": 0}}, 422, "export.sample_invalid"),
         ({"format": "csv", "sample": {"size": True}}, 422, "export.sample_invalid"),
         ({"format": "csv", "sample": {"size": 5, "seed": "a b"}}, 422, "export.sample_invalid"),
+        ({"format": "csv", "sample": {"size": 5, "seed": {}}}, 422, "export.sample_invalid"),
         ({"format": "csv", "formt": "csv"}, 400, "request.invalid"),
     ],
 )

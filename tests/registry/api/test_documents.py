@@ -127,6 +127,7 @@ def test_a_bundle_that_can_not_be_compiled_shows_no_test_results(house: House) -
 def test_a_bundle_is_published_in_shadow_and_then_to_decide(house: House) -> None:
     version = policy_walk(house).approved(bundle())
     admin, path = caller(house, "admin"), POLICIES.path(version, "publish")
+    assert admin.post(path, {"shadow": "true"}).status_code == 422
     watching = admin.post(path, {"shadow": True}).json()
     assert (watching["state"], watching["shadow"]) == ("published", True)
     deciding = admin.post(path).json()

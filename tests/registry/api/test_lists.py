@@ -92,6 +92,8 @@ def test_an_intent_with_letters_beyond_ascii_is_found(house: House, reader: Call
         ("capabilities?cursor=forged", 400, "cursor.invalid"),
         ("adapters?environment=moon", 422, "validation.failed"),
         ("kill-switches?state=maybe", 422, "validation.failed"),
+        ("kill-switches?state=", 422, "validation.failed"),
+        ("capabilities?mode=", 422, "validation.failed"),
         ("capabilities?q=%00", 422, "validation.failed"),
     ],
 )
