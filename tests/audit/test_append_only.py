@@ -97,6 +97,7 @@ MAY_SHRINK = {
     "audit_payload": "values can be erased; the log holds only their commitments",
     "audit_decisionamount": "amounts to search by, made from values; erased with them",
     "audit_exportjob": "work under way; asking, ending and fetching are events",
+    "audit_logcheck": "a check under way and what it found; asking and ending are events",
     "audit_exportreader": "for whom an export was made; goes with it",
     "audit_reportdefinition": "a report that is asked for again; each change is an event",
     "audit_reportnotice": "an outbox: who is still to be told",

@@ -415,6 +415,20 @@ def test_the_command_checks_what_was_exported(
     assert "each of 6 lines is canonical" in said
 
 
+def test_wherever_a_bundle_is_damaged_its_checker_says_so_in_words(
+    world: ExportWorld, tmp_path: Path
+) -> None:
+    out = tmp_path / "bundle.zip"
+    call_command("export_decisions", "--format", "bundle", "--out", str(out))
+    sound, silent = out.read_bytes(), 0
+    for place in range(0, len(sound), max(1, len(sound) // 150)):
+        changed = bytearray(sound)
+        changed[place] ^= 1 << place % 8
+        out.write_bytes(bytes(changed))
+        silent += not offline.verify(str(out)).wrong
+    assert silent <= 20  # a date or a flag of the zip itself, of which nothing is claimed
+
+
 def test_the_command_tells_ours_from_a_stranger_s(folder: Path, settings: Any) -> None:
     call_command("verify_export", str(folder))
     settings.KEYS_DIR = folder.parent / "other keys"

@@ -97,6 +97,7 @@ TAKING_ALONG = {
     "audit.change_reportdefinition",
 }
 KEEPING = {
+    "audit.add_logcheck",  # has the log verified; changes nothing of it
     "audit.add_auditoraccess",
     "audit.change_auditoraccess",
     "audit.add_erasure",

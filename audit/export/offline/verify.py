@@ -18,8 +18,10 @@ import hashlib
 import json
 import os
 import re
+import struct
 import tempfile
 import zipfile
+import zlib
 from typing import IO, Any
 
 Object = Any  # a JSON object
@@ -57,6 +59,19 @@ class Report:
             self.wrong.append("... and more of the same.")
 
 
+# What a damaged zip file was seen to raise: wherever the damage is, it is told in words.
+_UNREADABLE = (
+    OSError,
+    EOFError,
+    ValueError,
+    Refused,
+    RuntimeError,
+    struct.error,
+    zlib.error,
+    zipfile.BadZipFile,
+)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Read the command line, check, say what was found."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -84,7 +99,7 @@ def verify(where: str, fingerprints: list[str] | tuple[str, ...] = ()) -> Report
         with tempfile.TemporaryDirectory() as folder:
             _unpack(where, folder)
             return _verify_folder(folder, list(fingerprints))
-    except (OSError, zipfile.BadZipFile, Refused, NotImplementedError, RuntimeError) as fault:
+    except _UNREADABLE as fault:
         report.fail("The bundle can't be opened: %s" % fault)
     return report
 

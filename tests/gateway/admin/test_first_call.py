@@ -177,7 +177,8 @@ def test_arguments_are_asked_for_as_the_schema_has_them(world: GatewayWorld) -> 
     assert not Run.objects.exists()
 
 
-def test_a_tenant_of_one_is_told_that_nobody_approves_their_own_work(house: House) -> None:
+def test_a_tenant_of_one_is_told_that_nobody_approves_their_own_work(db: None) -> None:
+    house = House()
     shown = browser_of(house.user("admin"), house.tenant).get(PAGE)
     assert _states(shown)["tenant"] == "next"
     assert "Nobody approves what they wrote" in _words(shown)

@@ -91,8 +91,8 @@ def test_the_author_is_a_person_who_may_write_there(
     assert run(path, "--tenant", house.tenant_id, "--author", named)[0] == 0
 
 
-def test_an_unknown_tenant_and_one_without_authors_are_told(house: House, write: Any) -> None:
-    path = write(orders())
+def test_an_unknown_tenant_and_one_without_authors_are_told(db: None, write: Any) -> None:
+    house, path = House(), write(orders())
     assert "There is no tenant" in run(path, "--tenant", "tenant_absent")[1][0]
     assert "may write manifests" in run(path, "--tenant", house.tenant_id)[1][0]
 
