@@ -10,7 +10,7 @@ SPREAD := -n 2 --dist worksteal
 # Compiled code is kept even where the shell says otherwise: hundreds of processes start from it.
 export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-pg test-sqlite e2e faults conformance bench lint fmt types lock docs clean
+.PHONY: help setup run test test-pg test-sqlite e2e scale faults conformance bench lint fmt types lock docs clean
 
 help: ## List the commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -26,9 +26,9 @@ test: test-pg test-sqlite ## Whole suite on PostgreSQL and Redis, then a fast pa
 
 test-pg: setup
 	@echo "== suite on PostgreSQL and Redis"
-	@$(PY) scripts/with_services.py $(PYTEST) $(SPREAD) -m "not e2e and not live and not faults and not conformance" \
+	@$(PY) scripts/with_services.py $(PYTEST) $(SPREAD) -m "not (e2e or live or scale or faults or conformance)" \
 		-q tests
-	@echo "== not run here: started products, large tables and browsers (make e2e), kills (make faults), foreign servers (make conformance)"
+	@echo "== not run here: started products and browsers (make e2e), large tables (make scale), kills (make faults), foreign servers (make conformance)"
 
 # The rooms whose work a database could do differently; the rest ran above and would say the same.
 WITH_DATABASE := approvals audit gateway identity review registry/services
@@ -39,7 +39,7 @@ ELSEWHERE := approvals/admin approvals/admin_gates approvals/api approvals/test_
 	identity/test_trusted_issuers.py
 test-sqlite: setup
 	@echo "== fast pass on SQLite, the embedded default: what a database could do differently"
-	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) $(SPREAD) -m "not (e2e or live or faults or slow or conformance or hypothesis)" -q \
+	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) $(SPREAD) -m "not (e2e or live or scale or faults or slow or conformance or hypothesis)" -q \
 		$(addprefix tests/,$(WITH_DATABASE)) \
 		$(addprefix --ignore=tests/,$(ELSEWHERE))
 
@@ -48,13 +48,16 @@ E2E_ON_SERVICES := test_approvals.py test_database.py test_first_steps.py test_g
 	test_registry.py test_request_ends.py
 e2e: setup ## Start the product and drive it, also in a real browser (installs chromium when missing)
 	@sh scripts/ensure_chromium.sh
-	@echo "== whole products, refused starts, wide walks, large tables, property tests at their full depth"
-	@HYPOTHESIS_PROFILE=whole $(PY) scripts/with_services.py $(PYTEST) $(SPREAD) -q tests \
-		-m "(live or hypothesis) and not (e2e or faults or conformance)"
+	@echo "== whole products, refused starts, wide walks, abuse"
+	@$(PY) scripts/with_services.py $(PYTEST) $(SPREAD) -q tests -m "live and not (e2e or faults or conformance)"
 	@echo "== every page, on SQLite, the embedded default"
 	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) -m e2e -q tests/e2e
 	@echo "== first steps, an adapter's life and approvals, on PostgreSQL and Redis"
 	@$(PY) scripts/with_services.py $(PYTEST) -m e2e -q $(addprefix tests/e2e/,$(E2E_ON_SERVICES))
+
+scale: setup ## Large tables, thousands of repeats, property tests at their full depth (half an hour)
+	@HYPOTHESIS_PROFILE=whole $(PY) scripts/with_services.py $(PYTEST) $(SPREAD) -q tests \
+		-m "(scale or hypothesis) and not (e2e or faults or conformance)"
 
 faults: setup ## Kill processes and services in mid-call (LONG=1: every point, 10,000 calls; WRITE=1: the docs page)
 	@rm -f build/faults.json

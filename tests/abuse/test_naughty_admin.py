@@ -113,7 +113,7 @@ def _tried(browser: Client, address: str, number: int) -> Iterator[tuple[str, An
         yield text, answer
 
 
-@pytest.mark.live
+@pytest.mark.scale
 @pytest.mark.django_db
 def test_every_text_of_every_form_is_taken_or_refused_with_a_word(
     tenant: Tenant, browser: Client
@@ -132,7 +132,7 @@ def test_every_text_of_every_form_is_taken_or_refused_with_a_word(
     assert statuses.total() > 100, statuses
 
 
-@pytest.mark.live
+@pytest.mark.scale
 def test_every_search_takes_every_text(browser: Client, tenant: Tenant) -> None:
     wrong = []
     for number, model in enumerate(_models()):

@@ -148,7 +148,7 @@ def _changed(field: Field, text: str, answer: Any) -> str:
     return f"shows {shown[:40]!r}"
 
 
-@pytest.mark.live
+@pytest.mark.scale
 @pytest.mark.django_db
 def test_every_text_of_the_api_is_kept_as_sent_or_refused_by_name() -> None:
     world = GatewayWorld()

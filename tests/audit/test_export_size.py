@@ -15,7 +15,7 @@ from tests.bench.log_rows import VERIFIED, fill_records
 RECORDS = 100_000
 
 
-@pytest.mark.live
+@pytest.mark.scale
 @pytest.mark.django_db
 @pytest.mark.proves("E3")
 def test_a_hundred_thousand_records_take_a_minute_and_little_memory_at_most(

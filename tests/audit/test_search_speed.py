@@ -15,7 +15,7 @@ MOST_MS = 500
 REPORT = logging.getLogger(__name__)
 
 
-@pytest.mark.live
+@pytest.mark.scale
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite is for trying out")
 @pytest.mark.proves("E3")

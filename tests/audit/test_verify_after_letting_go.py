@@ -104,7 +104,7 @@ def test_a_tombstone_made_up_for_a_removed_row_is_found(acme: Tenant, outside: P
     assert Kind.PURGE in {finding.kind for finding in _verified(acme, outside).findings}
 
 
-@pytest.mark.live
+@pytest.mark.scale
 def test_a_thousand_erased_values_leave_every_proof_valid(acme: Tenant, outside: Path) -> None:
     for _ in range(500):
         decision(acme.pk, days=3)

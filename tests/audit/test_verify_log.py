@@ -101,7 +101,7 @@ def test_each_kind_of_tampering_is_found(outside: Path, damage: Any) -> None:
     assert found == [""] * len(found)
 
 
-@pytest.mark.live
+@pytest.mark.scale
 def test_a_thousand_random_acts_of_tampering_are_all_found(outside: Path) -> None:
     small_log()
     chance = random.Random(20261117)

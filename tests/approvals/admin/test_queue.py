@@ -250,7 +250,7 @@ def test_next_leads_through_my_queue_and_ends(desk: Desk) -> None:
 
 
 # --- size ----------------------------------------------------------------------------------------
-@pytest.mark.live
+@pytest.mark.scale
 @pytest.mark.proves("D5")
 def test_ten_thousand_waiting_are_listed_in_few_statements(desk: Desk) -> None:
     ApprovalRequest.objects.bulk_create(

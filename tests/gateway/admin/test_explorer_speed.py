@@ -23,7 +23,7 @@ from tests.gateway.admin.visits import page
 from tests.identity.signed_in import browser_of
 from tests.registry.house import House
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.scale
 
 COUNT = 100_000
 MADE = 5_000

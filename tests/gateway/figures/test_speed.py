@@ -18,7 +18,7 @@ from tests.gateway.admin.visits import page
 from tests.identity.signed_in import browser_of
 from tests.registry.house import House
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.scale
 
 CAPABILITIES = 100
 MEASURES = ("executed", "failed", "rejected", "latency_ms", "replays", "replays_equal")

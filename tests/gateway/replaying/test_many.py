@@ -29,7 +29,7 @@ from gateway.replaying.batches import ReplayTally, replay_period
 from gateway.replaying.periods import Period
 from tests.gateway.replaying.story import StoryWorld
 
-pytestmark = [pytest.mark.django_db, pytest.mark.live, pytest.mark.proves("E4")]
+pytestmark = [pytest.mark.django_db, pytest.mark.scale, pytest.mark.proves("E4")]
 MANY = 10_000
 AT_MOST_CPU_MS = 8.0  # for one decision; far less where nothing else runs
 

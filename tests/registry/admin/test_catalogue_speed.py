@@ -18,7 +18,7 @@ from tests.registry.admin.visits import browser, page, text_of
 from tests.registry.house import House
 from tests.registry.manifests import orders
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.scale
 
 COUNT = 10_000
 VISITS = 5
