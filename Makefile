@@ -43,6 +43,8 @@ test-sqlite: setup
 		$(addprefix tests/,$(WITH_DATABASE)) \
 		$(addprefix --ignore=tests/,$(ELSEWHERE))
 
+# Two products side by side: a person who walks waits more than the machine does.
+WALKS := -n 2 --dist loadfile
 # The walks that write most; how pages look was judged on SQLite.
 E2E_ON_SERVICES := test_approvals.py test_database.py test_first_steps.py test_gates.py \
 	test_registry.py test_request_ends.py
@@ -51,9 +53,9 @@ e2e: setup ## Start the product and drive it, also in a real browser (installs c
 	@echo "== whole products, refused starts, wide walks, abuse"
 	@$(PY) scripts/with_services.py $(PYTEST) $(SPREAD) -q tests -m "live and not (e2e or faults or conformance)"
 	@echo "== every page, on SQLite, the embedded default"
-	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) -m e2e -q tests/e2e
+	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) $(WALKS) -m e2e -q tests/e2e
 	@echo "== first steps, an adapter's life and approvals, on PostgreSQL and Redis"
-	@$(PY) scripts/with_services.py $(PYTEST) -m e2e -q $(addprefix tests/e2e/,$(E2E_ON_SERVICES))
+	@$(PY) scripts/with_services.py $(PYTEST) $(WALKS) -m e2e -q $(addprefix tests/e2e/,$(E2E_ON_SERVICES))
 
 scale: setup ## Large tables, thousands of repeats, property tests at their full depth (half an hour)
 	@HYPOTHESIS_PROFILE=whole $(PY) scripts/with_services.py $(PYTEST) $(SPREAD) -q tests \

@@ -1,4 +1,4 @@
-"""How deep property tests dig: a few examples with each change, all of them in `make e2e`."""
+"""How deep property tests dig: a few examples with each change, all of them in `make scale`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHARE = 8
 
 
 def register_profiles() -> None:
-    """`suite` for `make test`, `whole` for `make e2e`, `deep` for a long evening."""
+    """`suite` for `make test`, `whole` for `make scale`, `deep` for a long evening."""
     busy = [HealthCheck.too_slow]  # a busy machine is no failure
     for name, number in (("suite", 25), ("whole", 100), ("deep", 2000)):
         settings.register_profile(

@@ -42,13 +42,13 @@ class Agent:
 
     def until(self, tool_call_id: str, *statuses: str) -> dict[str, Any]:
         """The call's result as soon as it has one of the statuses."""
-        patience = time.monotonic() + PATIENCE
+        patience, result = time.monotonic() + PATIENCE, dict[str, Any]()
         while time.monotonic() < patience:
             result = self.http.get(f"/api/v1/tool-calls/{tool_call_id}").json()["result"]
             if result["status"] in statuses:
                 return dict(result)
             time.sleep(0.2)
-        raise AssertionError(f"{tool_call_id} did not become {statuses}")
+        raise AssertionError(f"{tool_call_id} did not become {statuses}: {result}")
 
     def lose(self, tool_call_id: str) -> None:
         """As after a power cut at the worst moment: nobody knows how the call ended."""

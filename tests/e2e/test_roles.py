@@ -11,8 +11,13 @@ from tests.e2e.visitor import Visitor
 ArriveAs = Callable[[str], Visitor]
 
 HOME = ["Tenants", "Environments"]
+LOG = ["Records", "Events", "The log", "Standing reports", "Exports", "Scheduled reports"]
+KEPT = ["Legal holds", "Retention"]
 READ_ALL = [
-    "Events",
+    *LOG,
+    "Erasures",
+    "Auditors",
+    *KEPT,
     *HOME,
     "People",
     "Memberships",
@@ -27,7 +32,7 @@ SEEN = {
     "reviewer": ["Events", *HOME, "Agents"],
     "fin1": [*HOME, "Agents"],
     "auditor": READ_ALL,
-    "operator": ["Events", *HOME, "Agents", "Trusted issuers", "Tokens"],
+    "operator": [*LOG, "Erasures", *KEPT, *HOME, "Agents", "Trusted issuers", "Tokens"],
 }
 CLOSED = {
     "admin": ["/admin/audit/auditevent/add/"],
