@@ -1,7 +1,7 @@
 """Named points at which a process of the plant dies by SIGKILL, before or after a durable step.
 
 Nothing of this is in the product. The plant's processes load `tests.faults.settings`, which puts a
-look at one file around every statement that psycopg sends; a test arms a point by writing that
+look at one file around every statement that is sent; a test arms a point by writing that
 file, and the first process of the right kind to come by removes it and kills itself.
 """
 
@@ -61,6 +61,15 @@ def watch_this_process() -> None:
     connection: Any = psycopg.Connection
     cursor.execute = _watched_statement(cursor.execute)
     connection.commit = _watched_commit(connection.commit)
+    _watch_the_short_way()
+
+
+def _watch_the_short_way() -> None:
+    """The statements of every governed call pass psycopg's cursors by."""
+    from contextos import raw_sql
+
+    lane: Any = raw_sql._Lane
+    lane.asked = _watched_statement(lane.asked)
 
 
 class AnsweringPoint:
