@@ -10,7 +10,7 @@ SPREAD := -n 2 --dist worksteal
 # Compiled code is kept even where the shell says otherwise: hundreds of processes start from it.
 export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-pg test-sqlite e2e scale faults conformance bench lint fmt types lock docs clean
+.PHONY: help setup run test test-pg test-sqlite e2e e2e-products e2e-pages e2e-services scale faults conformance bench lint fmt types lock docs clean
 
 help: ## List the commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -48,12 +48,19 @@ WALKS := -n 2 --dist loadfile
 # The walks that write most; how pages look was judged on SQLite.
 E2E_ON_SERVICES := test_approvals.py test_database.py test_first_steps.py test_gates.py \
 	test_registry.py test_request_ends.py
-e2e: setup ## Start the product and drive it, also in a real browser (installs chromium when missing)
-	@sh scripts/ensure_chromium.sh
+e2e: e2e-products e2e-pages e2e-services ## Start the product and drive it, also in a real browser (installs chromium when missing)
+
+e2e-products: setup
 	@echo "== whole products, refused starts, wide walks, abuse"
 	@$(PY) scripts/with_services.py $(PYTEST) $(SPREAD) -q tests -m "live and not (e2e or faults or conformance)"
+
+e2e-pages: setup
+	@sh scripts/ensure_chromium.sh
 	@echo "== every page, on SQLite, the embedded default"
 	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) $(WALKS) -m e2e -q tests/e2e
+
+e2e-services: setup
+	@sh scripts/ensure_chromium.sh
 	@echo "== first steps, an adapter's life and approvals, on PostgreSQL and Redis"
 	@$(PY) scripts/with_services.py $(PYTEST) $(WALKS) -m e2e -q $(addprefix tests/e2e/,$(E2E_ON_SERVICES))
 
