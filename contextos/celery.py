@@ -3,49 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import structlog
 from celery import Celery, signals
-from kombu.transport import redis as redis_transport
 
 from contextos.env import settings_module
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", settings_module())
-
-log = structlog.get_logger(__name__)
-
-
-class _Unacknowledged(redis_transport.QoS):
-    """Gives back or acknowledges messages, if the connection they came by is still there.
-
-    Where it is not, kombu 5.7 stumbles over what it has closed, and the whole worker ends instead
-    of connecting anew. Nothing is lost without it: the sweep sends their calls again.
-    """
-
-    def restore_unacked_once(self, stderr: Any = None) -> None:
-        """As usual, or not at all."""
-        with self._while_connected():
-            super().restore_unacked_once(stderr)
-
-    def ack(self, delivery_tag: Any) -> None:
-        """As usual, or not at all."""
-        with self._while_connected():
-            super().ack(delivery_tag)
-
-    @contextmanager
-    def _while_connected(self) -> Iterator[None]:
-        try:
-            yield
-        except AttributeError:
-            if getattr(self.channel.connection, "client", None) is not None:
-                raise
-            log.warning("the broker went away with messages that were not acknowledged")
-
-
-redis_transport.Channel.QoS = _Unacknowledged
 
 app = Celery("contextos")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -66,6 +30,14 @@ def refuse_unsafe_start(**_: Any) -> None:
     prepare_process()
     refuse_without_broker()
     preload()
+
+
+@signals.celeryd_init.connect
+def outlive_the_broker(**_: Any) -> None:
+    """Only workers load what it takes: the web process sends messages and acknowledges none."""
+    from contextos import unacknowledged
+
+    unacknowledged.outlive_the_broker()
 
 
 @signals.worker_shutting_down.connect
