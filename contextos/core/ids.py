@@ -180,12 +180,6 @@ def _milliseconds(moment: datetime) -> int:
     return min(max(0, passed), (1 << _TIME_BITS) - 1)
 
 
-def first_id_at(prefix: str, moment: datetime) -> str:
-    """The smallest id that could have been made at a moment: ids of a period are a range."""
-    milliseconds = max(0, int(moment.timestamp() * 1000) - _EPOCH_MS)
-    return f"{prefix}_{_encode(min(milliseconds, 2**_TIME_BITS - 1) << _RANDOM_BITS)}"
-
-
 def _random_bits(count: int) -> int:
     """As `secrets.randbits`, past the three functions it takes to the system's generator."""
     return int.from_bytes(os.urandom(count + 7 >> 3), "big") >> (-count % 8)

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from audit.models import DecisionRow
 from contextos.core.clock import format_time, parse_time
 from contextos.core.errors import ContextOSError, coded_error
-from contextos.core.ids import first_id_at
+from contextos.core.ids import first_id
 
 AT_ONCE = 200  # arguments may be large: never all of them in memory
 # An id is made a moment before its row, on a clock that may be a little off.
@@ -60,8 +60,8 @@ def decisions_in(
         seq=1,
         created_at__gte=period.since,
         created_at__lt=period.until,
-        record_id__gte=first_id_at("rec", period.since - _SLACK),
-        record_id__lt=first_id_at("rec", period.until + _SLACK),
+        record_id__gte=first_id("rec", period.since - _SLACK),
+        record_id__lt=first_id("rec", period.until + _SLACK),
     ).order_by("record_id")
     while True:
         page = list((rows.filter(record_id__gt=after) if after else rows)[:at_once])
