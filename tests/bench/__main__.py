@@ -6,9 +6,18 @@ import json
 import os
 import sys
 from argparse import ArgumentParser
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
+from tests.bench.measure import Row
+
 ROOT = Path(__file__).resolve().parents[2]
+
+
+SECTIONS = ("registry", "approvals", "gateway", "mcp", "log", "peers", "memory")
+_LONG = {"peers", "memory"}  # not in the quick form
 
 
 def main() -> int:
@@ -17,28 +26,56 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="fewer repeats, at most a minute")
     parser.add_argument("--strict", action="store_true", help="fail where a must is missed")
     parser.add_argument("--write-docs", action="store_true", help="refresh docs/benchmarks.md")
+    parser.add_argument(
+        "--only", nargs="+", choices=SECTIONS, help="some sections, shown and not written down"
+    )
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "contextos.settings.test")
     import django
 
     django.setup()
-    from tests.bench.page import page_of, table_of
+    from tests.bench.page import table_of
 
-    rows = _measured(quick=options.quick)
-    (ROOT / "build").mkdir(exist_ok=True)
-    (ROOT / "build" / "bench.json").write_text(json.dumps(rows, indent=2) + "\n")
+    wanted = options.only or [name for name in SECTIONS if not (options.quick and name in _LONG)]
+    rows = _measured(wanted, quick=options.quick)
     sys.stdout.write(table_of(rows))
-    if options.write_docs:
-        (ROOT / "docs" / "benchmarks.md").write_text(page_of(rows))
+    if not options.only:
+        _write_down(rows, docs=options.write_docs)
     missed = [str(row["name"]) for row in rows if not row["ok"]]
     if missed:
         sys.stderr.write(f"bench: missed its must: {', '.join(missed)}\n")
     return 1 if missed and options.strict else 0
 
 
-def _measured(*, quick: bool) -> list[dict[str, object]]:
+def _write_down(rows: list[dict[str, object]], *, docs: bool) -> None:
+    from tests.bench.page import page_of
+
+    (ROOT / "build").mkdir(exist_ok=True)
+    (ROOT / "build" / "bench.json").write_text(json.dumps(rows, indent=2) + "\n")
+    if docs:
+        (ROOT / "docs" / "benchmarks.md").write_text(page_of(rows))
+
+
+def _measured(wanted: Collection[str], *, quick: bool) -> list[dict[str, object]]:
     from django.db import connection
     from django.test.utils import setup_test_environment
+
+    setup_test_environment()
+    connection.creation.create_test_db(verbosity=0, autoclobber=True)
+    try:
+        return [
+            row.as_dict()
+            for name, rows in _sections(quick=quick).items()
+            if name in wanted
+            for row in rows()
+        ]
+    finally:
+        connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)
+
+
+def _sections(*, quick: bool) -> dict[str, Callable[[], Iterable[Row]]]:
+    """By name and in order; on SQLite only those that say something there."""
+    from django.db import connection
 
     from tests.bench.approvals_rows import approvals_rows
     from tests.bench.export_rows import export_rows
@@ -49,22 +86,19 @@ def _measured(*, quick: bool) -> list[dict[str, object]]:
     from tests.bench.peer_rows import peer_rows
     from tests.bench.registry_rows import registry_rows
 
-    setup_test_environment()
-    connection.creation.create_test_db(verbosity=0, autoclobber=True)
-    try:
-        rows = [row.as_dict() for row in registry_rows(quick=quick)]
-        rows += [row.as_dict() for row in approvals_rows(quick=quick)]
-        if connection.vendor == "postgresql":
-            rows += [row.as_dict() for row in gateway_rows(quick=quick)]
-            rows += [row.as_dict() for row in mcp_rows(quick=quick)]
-            rows += [row.as_dict() for row in log_rows(quick=quick)]
-            rows += [row.as_dict() for row in export_rows(VERIFIED)]
-            if not quick:
-                rows += [row.as_dict() for row in peer_rows()]
-                rows += [row.as_dict() for row in memory_rows()]
-        return rows
-    finally:
-        connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)
+    everywhere: dict[str, Callable[[], Iterable[Row]]] = {
+        "registry": partial(registry_rows, quick=quick),
+        "approvals": partial(approvals_rows, quick=quick),
+    }
+    if connection.vendor != "postgresql":
+        return everywhere
+    return everywhere | {
+        "gateway": partial(gateway_rows, quick=quick),
+        "mcp": partial(mcp_rows, quick=quick),
+        "log": lambda: chain(log_rows(quick=quick), export_rows(VERIFIED)),  # of the same records
+        "peers": peer_rows,
+        "memory": memory_rows,
+    }
 
 
 if __name__ == "__main__":

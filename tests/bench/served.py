@@ -51,6 +51,10 @@ class Served:
         self._kept.made = made + 1
         self._post("/api/v1/tool-calls", {**self.asked, "run_id": self._kept.run_id}, expected=200)
 
+    def probe(self) -> None:
+        """One answer that decides nothing, over the same connection."""
+        self._send("GET", "/healthz", None, expected=200)
+
     def cpu_seconds(self) -> float:
         """What the process that answers has used so far; its runners are others."""
         return cpu_seconds(self.pid, with_children=False)
@@ -63,19 +67,23 @@ class Served:
         return {"tenant_id": self.tenant_id, "intent": INTENT, "environment": self.environment}
 
     def _post(self, path: str, body: Mapping[str, object], *, expected: int) -> dict[str, str]:
+        text = self._send("POST", path, json.dumps(body), expected=expected)
+        found: dict[str, str] = json.JSONDecoder().decode(text.decode())
+        return found
+
+    def _send(self, method: str, path: str, body: str | None, *, expected: int) -> bytes:
         if not hasattr(self._kept, "connection"):
             self._kept.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         headers = {
             "Authorization": f"Bearer {self.token}",
             "Content-Type": "application/json",
         }
-        self._kept.connection.request("POST", path, json.dumps(body), headers)
+        self._kept.connection.request(method, path, body, headers)
         answer = self._kept.connection.getresponse()
-        text = answer.read()
+        text: bytes = answer.read()
         if answer.status != expected:
             self.errors += 1
-        found: dict[str, str] = json.JSONDecoder().decode(text.decode())
-        return found
+        return text
 
 
 _LOOKUP: dict[str, object] = {
