@@ -6,6 +6,7 @@ a second a test here. This one deletes what is there and copies back what the mi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -17,6 +18,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from django.test import TransactionTestCase
 from pytest_django.plugin import DjangoDbBlocker
+
+from tests.migrated import own_database
 
 KEPT = "kept_after_migrations_"
 
@@ -104,14 +107,20 @@ def _exchange(cursor: CursorWrapper, names: Iterable[str], kept: Mapping[str, st
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+def django_db_setup(
+    request: pytest.FixtureRequest,
+    django_test_environment: None,
+    django_db_blocker: DjangoDbBlocker,
+) -> Iterator[None]:
     """The database is made, remembered, and put back after every transactional test."""
-    with django_db_blocker.unblock():
-        keep_what_migrations_left()
+    crew = getattr(request.config, "workerinput", {})  # xdist's words for who we are
+    run, worker = crew.get("testrunuid", str(os.getpid()))[:8], crew.get("workerid", "only")
 
     def put_back_after(self: Any) -> None:
         put_back()
 
+    database = own_database(run=run, worker=worker, finish=keep_what_migrations_left)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", put_back_after)
-        yield
+        with django_db_blocker.unblock(), database, django_db_blocker.block():
+            yield

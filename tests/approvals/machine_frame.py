@@ -17,6 +17,7 @@ from tests.approvals.forbidden import Watch
 from tests.approvals.world import CALLS, GateWorld
 from tests.factories import SYSTEM
 from tests.gateway.order_functions import LEDGER
+from tests.recorded_worlds import ready
 
 PEOPLE = ("fin1", "fin2", "fin3", "asker")
 done: Counter[str] = Counter()
@@ -41,7 +42,7 @@ class Frame(RuleBasedStateMachine):
     # --- the frame ---
     @initialize()
     def begin(self) -> None:
-        self.world = GateWorld()
+        self.world = ready(GateWorld)
         for name in PEOPLE[2:]:
             groups.add_person(
                 group=self.world.finance, user=self.world.approver(name), actor=SYSTEM

@@ -29,6 +29,7 @@ from contextos.core.signing import Ed25519Signer, KeyPurpose
 from contextos.identity.keyring import signer_for
 from tests.audit.bundles import make_bundle_world, seal, unpacked, verdict, with_new_sums
 from tests.audit.export_world import MOMENT, ExportWorld, make_export_world, texts_of
+from tests.recorded_worlds import ready
 
 pytestmark = pytest.mark.django_db
 
@@ -56,7 +57,7 @@ def _folder(settings: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def world() -> ExportWorld:
-    return make_bundle_world()
+    return ready(make_bundle_world)
 
 
 @pytest.fixture

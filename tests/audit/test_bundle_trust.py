@@ -21,6 +21,7 @@ from contextos.core.signing import KeyPurpose
 from contextos.identity.keyring import key_store, signer_for
 from tests.audit.bundles import make_bundle_world, seal, unpacked, verdict, with_new_sums
 from tests.audit.export_world import MOMENT, ExportWorld
+from tests.recorded_worlds import ready
 
 pytestmark = pytest.mark.django_db
 
@@ -33,7 +34,7 @@ def _folder(settings: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def world() -> ExportWorld:
-    return make_bundle_world()
+    return ready(make_bundle_world)
 
 
 def _kid(purpose: KeyPurpose) -> str:

@@ -23,6 +23,7 @@ from contextos.core.errors import ContextOSError
 from tests.audit.export_world import MOMENT, ExportWorld, make_export_world, texts_of
 from tests.factories import SYSTEM, make_member
 from tests.putting_back import triggers_asleep
+from tests.recorded_worlds import ready
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +35,7 @@ def _folder(settings: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def world() -> ExportWorld:
-    return make_export_world(records=7)
+    return ready(make_export_world, records=7)
 
 
 def _actions(world: ExportWorld) -> list[str]:

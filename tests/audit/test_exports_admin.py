@@ -14,6 +14,7 @@ from audit.models import AuditEvent, ExportJob
 from tests.audit.export_world import ExportWorld, make_export_world, texts_of
 from tests.factories import make_member
 from tests.identity.signed_in import browser_of
+from tests.recorded_worlds import ready
 
 pytestmark = pytest.mark.django_db
 
@@ -25,7 +26,7 @@ def _folder(settings: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def world() -> ExportWorld:
-    return make_export_world(records=3)
+    return ready(make_export_world, records=3)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from contextos.core.clock import utcnow
 from contextos.identity.models import Membership
 from tests.audit.export_world import ExportWorld, make_export_world, texts_of
 from tests.factories import make_agent, make_agent_token, make_member, make_user_token
+from tests.recorded_worlds import ready
 from tests.registry.api.calls import Caller, code_of
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +30,7 @@ def _folder(settings: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def world() -> ExportWorld:
-    return make_export_world(records=3)
+    return ready(make_export_world, records=3)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.demo.waiting import LONGEST, agent_of, paused_refund, reject, waiting
 SHORT = 2.0
 
 
-@pytest.mark.slow
+@pytest.mark.live
 @pytest.mark.proves("C2")
 def test_a_long_poll_answers_as_soon_as_somebody_decided(demo: Demo) -> None:
     assert demo.ready["mcp_url"] is None  # until there is an /mcp to name

@@ -205,6 +205,6 @@ def test_the_door_s_own_faults_name_no_host_to_the_caller() -> None:
 
 @pytest.mark.parametrize("bad", ["a:" * 50_000, "1." * 50_000, "http:" * 20_000, "-a." * 40_000])
 def test_words_made_to_be_slow_are_not(bad: str) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()  # a busy machine makes no words slow
     assert len(said_by_tool(bad)) <= 2000
-    assert time.perf_counter() - started < 0.5
+    assert time.thread_time() - started < 0.5

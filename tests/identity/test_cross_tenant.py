@@ -15,9 +15,10 @@ from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
 from contextos.adminkit.tenancy import tenant_lookup_for
-from contextos.identity.models import Tenant
-from tests.factories import make_member, make_superuser
+from contextos.identity.models import Tenant, User
+from tests.factories import make_member, make_superuser, make_tenant
 from tests.identity.signed_in import browser_of
+from tests.recorded_worlds import ready
 from tests.tenant_rows import MAKERS
 
 OWN, FOREIGN = "ownmarker", "foreignmarker"
@@ -49,11 +50,32 @@ def test_every_page_of_a_tenants_model_is_scoped(model: type[Model]) -> None:
     assert isinstance(getattr(admin.site._registry[model], "tenant_lookup", None), str)
 
 
-@pytest.fixture
-def browsers(acme: Tenant, globex: Tenant) -> list[Client]:
-    """Those who see most: none of them may see more than their tenant."""
+def _two_tenants() -> tuple[Tenant, Tenant, list[User]]:
+    acme = make_tenant("acme_prod", name="Acme")
+    globex = make_tenant("globex_prod", name="Globex")
     people = [make_member(acme, "platform_admin"), make_member(acme, "auditor"), make_superuser()]
-    return [browser_of(person, acme) for person in people]
+    return acme, globex, people
+
+
+@pytest.fixture
+def two_tenants(db: None) -> tuple[Tenant, Tenant, list[User]]:
+    """And those who see most: none of them may see more than their tenant."""
+    return ready(_two_tenants)
+
+
+@pytest.fixture
+def acme(two_tenants: tuple[Tenant, Tenant, list[User]]) -> Tenant:
+    return two_tenants[0]
+
+
+@pytest.fixture
+def globex(two_tenants: tuple[Tenant, Tenant, list[User]]) -> Tenant:
+    return two_tenants[1]
+
+
+@pytest.fixture
+def browsers(two_tenants: tuple[Tenant, Tenant, list[User]]) -> list[Client]:
+    return [browser_of(person, two_tenants[0]) for person in two_tenants[2]]
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from contextos.review.states import LIFECYCLE
 from registry.models import AdapterVersion, Finding
 from registry.services import lifecycle
 from tests.putting_back import triggers_asleep
-from tests.registry.house import House
+from tests.recorded_worlds import ready
+from tests.registry.house import House, staffed
 from tests.registry.manifests import orders, refunds, with_warning
 
 TABLE = "registry_adapterversion"
@@ -46,11 +47,16 @@ def stored(version: AdapterVersion) -> dict[str, Any]:
     return dict(AdapterVersion.objects.filter(pk=version.pk).values().get())
 
 
-@pytest.fixture
-def reviewed(house: House) -> AdapterVersion:
+def _reviewed() -> AdapterVersion:
     """Submitted beside a published version, so that every column holds something."""
+    house = ready(staffed)
     house.published(orders())
     return house.in_review(with_warning())
+
+
+@pytest.fixture
+def reviewed(db: None) -> AdapterVersion:
+    return ready(_reviewed)
 
 
 @pytest.mark.proves("B2")

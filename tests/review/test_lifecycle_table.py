@@ -11,7 +11,8 @@ from audit.models import AuditEvent
 from contextos.core.errors import ContextOSError
 from contextos.review.states import LIFECYCLE, VersionState
 from registry.models import AdapterVersion
-from tests.registry.house import House
+from tests.recorded_worlds import ready
+from tests.registry.house import House, staffed
 from tests.registry.manifests import orders
 
 S = VersionState
@@ -51,6 +52,11 @@ STEPS: dict[str, tuple[Callable[[House, AdapterVersion], Any], str, str]] = {
 }
 
 
+def _reached(*, source: str) -> tuple[House, AdapterVersion]:
+    house = ready(staffed)
+    return house, REACHED[source](house)
+
+
 def _last_action(version: AdapterVersion) -> str:
     rows = AuditEvent.objects.filter(subject_id=version.pk).order_by("event_id")
     return str(rows.values_list("action", flat=True).last())
@@ -65,10 +71,8 @@ def test_every_state_and_every_way_into_it_is_tested() -> None:
 @pytest.mark.proves("B2")
 @pytest.mark.parametrize("source", sorted(REACHED))
 @pytest.mark.parametrize("step", sorted(STEPS))
-def test_a_step_exists_exactly_where_the_table_says_so(
-    house: House, source: str, step: str
-) -> None:
-    version = REACHED[source](house)
+def test_a_step_exists_exactly_where_the_table_says_so(db: None, source: str, step: str) -> None:
+    house, version = ready(_reached, source=source)
     assert version.state == source
     take, target, word = STEPS[step]
     before = _last_action(version)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.approvals.admin_gates.visits import GateHouse
+from tests.approvals.admin_gates.visits import GateHouse, staffed_gate_house
+from tests.recorded_worlds import ready
 
 
 @pytest.fixture
 def house(db: None) -> GateHouse:
     """One tenant."""
-    return GateHouse()
+    return ready(staffed_gate_house)
 
 
 @pytest.fixture
-def neighbour(db: None) -> GateHouse:
-    """Another tenant."""
+def neighbour(house: GateHouse) -> GateHouse:
+    """Another tenant, made beside the first."""
     return GateHouse()

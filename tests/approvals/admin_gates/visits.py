@@ -14,7 +14,7 @@ from tests.approvals.admin_gates.rows import make_group
 from tests.approvals.test_gates import gate
 from tests.factories import make_member
 from tests.identity.signed_in import browser_of
-from tests.registry.house import House
+from tests.registry.house import ROLES, House
 
 READERS = ("admin", "author", "reviewer", "auditor", "operator", "approver")
 WRITERS = ("admin", "author")
@@ -56,6 +56,14 @@ class GateHouse(House):
     def gate_published(self, **changes: Any) -> GateVersion:
         version = self.gate_approved(**changes)
         return gates.publish(version_id=version.pk, actor=self.actor("admin"))
+
+
+def staffed_gate_house() -> GateHouse:
+    """A house in which everybody is there already: to be recorded and copied back."""
+    house = GateHouse()
+    for name in ROLES:
+        house.user(name)
+    return house
 
 
 def page(name: str, *arguments: Any) -> str:

@@ -21,9 +21,17 @@ from tests.gateway.credentials.ledger import (
 )
 from tests.gateway.world import GatewayWorld
 from tests.identity.signed_in import browser_of
+from tests.recorded_worlds import ready
 from tests.registry.walks import pack_walk
 
 CALLS = "/api/v1/tool-calls"
+
+
+def _with_ledger() -> GatewayWorld:
+    gateway = GatewayWorld()
+    gateway.house.published(ledger_manifest())
+    pack_walk(gateway.house).published(ledger_pack())
+    return gateway
 
 
 @dataclass
@@ -31,11 +39,7 @@ class LedgerWorld:
     """The gateway's world, and a far side that it reaches through a connector of these tests."""
 
     ledger: Ledger
-    gateway: GatewayWorld = field(default_factory=GatewayWorld)
-
-    def __post_init__(self) -> None:
-        self.gateway.house.published(ledger_manifest())
-        pack_walk(self.gateway.house).published(ledger_pack())
+    gateway: GatewayWorld = field(default_factory=lambda: ready(_with_ledger))
 
     def connect(self, monkeypatch: pytest.MonkeyPatch) -> None:
         connector = LedgerConnector(self.ledger.address)

@@ -13,10 +13,11 @@ from django.urls import reverse
 from contextos.review.states import VersionState
 from registry.models import ContextPackVersion, PolicyBundleVersion
 from tests.putting_back import triggers_asleep
+from tests.recorded_worlds import ready
 from tests.registry.admin.visits import browser, page, text_of
 from tests.registry.api.document_endpoints import PACKS, POLICIES, Kind
 from tests.registry.documents import bundle, failing_bundle, refund_input
-from tests.registry.house import House
+from tests.registry.house import House, staffed
 from tests.registry.manifests import refunds
 from tests.registry.walks import Walk, policy_walk
 
@@ -227,15 +228,26 @@ def test_text_of_a_document_is_never_markup(house: House, kind: Kind) -> None:
 SIMULATOR = "policybundleversion_simulator"
 
 
-@pytest.fixture
-def governed(house: House) -> House:
+def _governed() -> House:
     """A published policy and a draft that denies what it allowed."""
+    house = ready(staffed)
     house.published(refunds())
     walk = policy_walk(house)
     walk.published(bundle())
     stricter = bundle(version="1.1.0")
     stricter["rules"][0]["then"] = {"allow": False}
     walk.draft(stricter)
+    return house
+
+
+@pytest.fixture
+def house(request: pytest.FixtureRequest, db: None) -> House:
+    """A tenant with its people, and the policy where a test asks for it."""
+    return ready(_governed if "governed" in request.fixturenames else staffed)
+
+
+@pytest.fixture
+def governed(house: House) -> House:
     return house
 
 

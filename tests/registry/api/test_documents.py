@@ -9,10 +9,11 @@ from django.test import override_settings
 from pytest_django import DjangoAssertNumQueries
 
 from registry.recorded_inputs import RecordedInput
+from tests.recorded_worlds import ready
 from tests.registry.api.calls import caller, code_of
 from tests.registry.api.document_endpoints import PACKS, POLICIES, Kind
 from tests.registry.documents import bundle, failing_bundle, pack, refund_input
-from tests.registry.house import House
+from tests.registry.house import House, staffed
 from tests.registry.manifests import refunds
 from tests.registry.walks import pack_walk, policy_walk
 
@@ -139,11 +140,22 @@ def _simulate(house: House, **body: Any) -> Any:
     return caller(house, "author").post("policies/simulate", body)
 
 
-@pytest.fixture
-def governed(house: House) -> House:
+def _governed() -> House:
     """A tenant with a published policy."""
+    house = ready(staffed)
     house.published(refunds())
     policy_walk(house).published(bundle())
+    return house
+
+
+@pytest.fixture
+def house(request: pytest.FixtureRequest, db: None) -> House:
+    """A tenant with its people, and the policy where a test asks for it."""
+    return ready(_governed if "governed" in request.fixturenames else staffed)
+
+
+@pytest.fixture
+def governed(house: House) -> House:
     return house
 
 

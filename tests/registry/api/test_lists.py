@@ -9,8 +9,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from registry.models import Capability
+from tests.recorded_worlds import ready
 from tests.registry.api.calls import Caller, caller, code_of, version_path, versions
-from tests.registry.house import House
+from tests.registry.house import House, staffed
 from tests.registry.manifests import many, orders, refunds
 
 
@@ -24,12 +25,23 @@ def reader(house: House) -> Caller:
     return caller(house, "auditor")
 
 
-@pytest.fixture
-def catalogue(house: House) -> House:
+def _catalogue() -> House:
     """Two adapters in production, one of them in staging too."""
+    house = ready(staffed)
     house.published(many(3))
     house.published(refunds())
     house.published(orders(environment="staging"))
+    return house
+
+
+@pytest.fixture
+def house(request: pytest.FixtureRequest, db: None) -> House:
+    """A tenant with its people, and the catalogue where a test asks for it."""
+    return ready(_catalogue if "catalogue" in request.fixturenames else staffed)
+
+
+@pytest.fixture
+def catalogue(house: House) -> House:
     return house
 
 

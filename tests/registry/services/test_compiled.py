@@ -29,8 +29,9 @@ from registry.services.generation import bump_generation
 from registry.services.kill_switches import lift_switch, throw_switch
 from registry.services.quarantines import quarantine_capability, release_capability
 from tests.putting_back import triggers_asleep
+from tests.recorded_worlds import ready
 from tests.registry.documents import bundle, pack, pack_permitting, permission
-from tests.registry.house import House
+from tests.registry.house import House, staffed
 from tests.registry.manifests import many, orders, refunds
 from tests.registry.walks import pack_walk, policy_walk
 
@@ -72,13 +73,24 @@ def _listed(terms: RunTerms) -> list[str]:
     return [item["capability_id"] for item in _now(terms).tool_manifest("run_x")["capabilities"]]
 
 
-@pytest.fixture
-def shop(house: House) -> House:
+def _shop() -> House:
     """Two adapters, the pack and the policy of the tests, all published."""
+    house = ready(staffed)
     house.published(orders())
     house.published(refunds())
     policy_walk(house).published(bundle())
     pack_walk(house).published(pack())
+    return house
+
+
+@pytest.fixture
+def house(request: pytest.FixtureRequest, db: None) -> House:
+    """A tenant with its people, and the shop where a test asks for it."""
+    return ready(_shop if "shop" in request.fixturenames else staffed)
+
+
+@pytest.fixture
+def shop(house: House) -> House:
     return house
 
 
