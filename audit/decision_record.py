@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from audit.event_record import hashed_text
 from contextos.core.clock import format_time, parse_time
@@ -250,7 +250,8 @@ def derived_columns(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def derived_texts(record: Mapping[str, Any]) -> tuple[Any, ...]:
     """The same in the order of COLUMNS, without the time: `verify_log` compares millions."""
-    capability, chain = record["capability"], record["principal_chain"]
+    capability, error = record["capability"], record["error"]
+    agent, user = _outermost(record["principal_chain"])
     return (
         record["decision_id"],
         record["seq"],
@@ -263,31 +264,36 @@ def derived_texts(record: Mapping[str, Any]) -> tuple[Any, ...]:
         capability["id"],
         capability["mode_effective"] or "",
         record["lineage"]["adapter_id"] or "",
-        str((record["error"] or {}).get("code", ""))[:100],
-        _principal(chain, "agent"),
-        _principal(chain, "user"),
+        str(error.get("code", ""))[:100] if error else "",
+        agent,
+        user,
     )
 
 
 def derived_mentions(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Who and what took part, as (kind, value); derived like the columns, for searching."""
-    policy = record["policy_decision"] or {}
-    found = [(RULE, rule) for rule in policy.get("matched_rule_ids") or ()]
-    for approval in record["approvals"]:
+    policy, approvals = record["policy_decision"] or {}, record["approvals"]
+    rules, evidence = policy.get("matched_rule_ids"), record["evidence_refs"]
+    if not (rules or approvals or evidence):
+        return ()
+    found = [(RULE, rule) for rule in rules or ()]
+    for approval in approvals:
         found.append((GATE, approval.get("gate")))
         for vote in approval.get("votes") or ():
             found += [(APPROVER, vote.get("approver")), (APPROVER, vote.get("on_behalf_of"))]
     if record["seq"] == 1:  # what the call brought along; what it left is found by the call
-        found += [(EVIDENCE_MENTION, ref) for ref in record["evidence_refs"]]
-    if not found:
-        return ()
+        found += [(EVIDENCE_MENTION, ref) for ref in evidence]
     said = ((kind, str(value)[:LONGEST_MENTION]) for kind, value in found if value)
     return tuple(sorted(set(said)))
 
 
-def _principal(chain: Sequence[Mapping[str, Any]], kind: Literal["agent", "user"]) -> str:
-    """The outermost principal of a kind: on whose behalf, not through whom."""
-    for link in chain:
-        if link["kind"] == kind:
-            return str(link["id"])
-    return ""
+def _outermost(chain: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """The outermost agent and user: on whose behalf, not through whom."""
+    agent = user = ""
+    for link in reversed(chain):
+        kind = link["kind"]
+        if kind == "agent":
+            agent = str(link["id"])
+        elif kind == "user":
+            user = str(link["id"])
+    return agent, user

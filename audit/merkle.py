@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
 HASH_BYTES = 32
 EMPTY_ROOT = hashlib.sha256(b"").digest()
@@ -39,6 +40,17 @@ def root_of(leaves: Iterable[bytes]) -> bytes:
     for leaf in leaves:
         tree.append(leaf)
     return tree.root()
+
+
+def complete_root(hashes: Sequence[bytes]) -> bytes:
+    """The root over a power of two of hashes, level by level: logs have millions of them."""
+    sha256 = hashlib.sha256
+    while len(hashes) > 1:
+        pairs = iter(hashes)
+        hashes = [
+            sha256(_NODE + left + right).digest() for left, right in zip(pairs, pairs, strict=True)
+        ]
+    return hashes[0]
 
 
 class CompactTree:
@@ -72,8 +84,10 @@ class CompactTree:
 
     def grow(self, leaves: Iterable[bytes]) -> Iterator[tuple[int, int, bytes]]:
         """Add leaves; (level, position, root) of each subtree of 256**level leaves completed."""
-        for leaf in leaves:
-            yield from self._grown_by(leaf)
+        waiting = list(leaves)
+        taken = iter(waiting)
+        for height, _ in complete_parts(self.size, self.size + len(waiting), FANOUT_BITS):
+            yield from self._grown_by(complete_root(list(islice(taken, 1 << height))), height)
 
     def root(self) -> bytes:
         """The root over all leaves so far."""
@@ -84,14 +98,17 @@ class CompactTree:
             found = node_hash(peak, found)
         return found
 
-    def _grown_by(self, leaf: bytes) -> Iterator[tuple[int, int, bytes]]:
-        root, height, rest = leaf, 0, self.size
+    def _grown_by(self, root: bytes, height: int) -> Iterator[tuple[int, int, bytes]]:
+        """Add a complete subtree that is no larger than what a stored node stands for."""
+        leaves, rest = 1 << height, self.size >> height
+        if height == FANOUT_BITS:
+            yield 1, rest, root
         while rest & 1:
             root, height, rest = node_hash(self._peaks.pop(), root), height + 1, rest >> 1
             if height % FANOUT_BITS == 0:
                 yield height // FANOUT_BITS, self.size >> height, root
         self._peaks.append(root)
-        self.size += 1
+        self.size += leaves
 
 
 # --- proofs --------------------------------------------------------------------------------------
@@ -179,10 +196,10 @@ def verify_subtree_inclusion(
     )
 
 
-def complete_parts(start: int, end: int) -> Iterator[tuple[int, int]]:
+def complete_parts(start: int, end: int, highest: int = 63) -> Iterator[tuple[int, int]]:
     """(height, position) of the largest complete subtrees that make up [start, end), in order."""
     while start < end:
-        fits = (end - start).bit_length() - 1
+        fits = min(highest, (end - start).bit_length() - 1)
         height = min(fits, (start & -start).bit_length() - 1) if start else fits
         yield height, start >> height
         start += 1 << height

@@ -13,14 +13,16 @@ from audit.decisions import MAX_RECORD_BYTES
 from audit.models import LogHead, UnsealedLeaf
 from audit.tombstones import purge_faults
 from audit.verifying.checkpoints import Signers
-from audit.verifying.findings import Kind, Report
+from audit.verifying.findings import Finding, Kind, Report
 from audit.verifying.outside import check_outside
-from audit.verifying.rows import as_bytes
+from audit.verifying.processes import processes
+from audit.verifying.rows import BLOCK, as_bytes
 from audit.verifying.walk import Part, Progress, stored_root, walk_log
 from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
 
 MOST_NAMED = 10
+WORTH_PROCESSES = 4 * BLOCK  # below that they would start longer than they read
 _UNSEALED = {
     "decision record": (
         "SELECT r.record_id FROM audit_decisionrow r WHERE r.tenant_id = %s "
@@ -57,10 +59,14 @@ def verify_tenant(
     progress: Progress = lambda done, of: None,
 ) -> Report:
     """Everything that can be said about one log, from its rows to the files outside."""
-    signers = Signers()
-    chosen = part or Part()
-    walk = walk_log(tenant_id, part=chosen, signers=signers, jobs=jobs, progress=progress)
-    _check_strangers(walk.report)
+    signers, chosen = Signers(), part or Part()
+    head = LogHead.objects.filter(pk=tenant_id).first()
+    with processes(jobs if head and chosen.rows(head.tree_size) > WORTH_PROCESSES else 1) as submit:
+        strangers = submit(_strangers, tenant_id)
+        walk = walk_log(
+            tenant_id, head=head, part=chosen, signers=signers, submit=submit, progress=progress
+        )
+        walk.report.findings += strangers()
     _check_waiting(walk.report)
     _check_purges(walk.report)
     check_outside(
@@ -81,14 +87,19 @@ def logs_there_are(outside: Path) -> list[str]:
     return sorted({*heads, *waiting.distinct(), *folders})
 
 
-def _check_strangers(report: Report) -> None:
+def _strangers(tenant_id: str) -> list[Finding]:
     """Rows that nobody sealed and that do not wait: written behind our back."""
-    for what, statement in _UNSEALED.items():
-        for (name,) in _first(statement, [report.tenant_id]):
-            report.add(Kind.NEVER_SEALED, f"the {what} {name} is in no log and does not wait")
-    for name, text in _first(_STRAY_BODIES, []):
-        if _tenant_of(text) in (report.tenant_id, None):
-            report.add(Kind.NEVER_SEALED, f"the text {name} belongs to no record")
+    found = [
+        f"the {what} {name} is in no log and does not wait"
+        for what, statement in _UNSEALED.items()
+        for (name,) in _first(statement, [tenant_id])
+    ]
+    found += [
+        f"the text {name} belongs to no record"
+        for name, text in _first(_STRAY_BODIES, [])
+        if _tenant_of(text) in (tenant_id, None)
+    ]
+    return [Finding(Kind.NEVER_SEALED, said) for said in found]
 
 
 def _tenant_of(text: str) -> str | None:

@@ -7,27 +7,20 @@ whether they may.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
-
-from django.db import connections
 
 from audit import merkle
 from audit.log import root_at
 from audit.models import Checkpoint, LogHead, LogLeaf, LogNode
 from audit.verifying.checkpoints import SignedSizes, Signers
 from audit.verifying.findings import Kind, Report
-from audit.verifying.rows import BLOCK, Block, as_bytes, check_block
+from audit.verifying.processes import Submit
+from audit.verifying.rows import BLOCK, as_bytes, check_block
 from contextos.core.errors import ContextOSError
 
 GROUP = 1 << merkle.FANOUT_BITS
-WORTH_PROCESSES = 4 * BLOCK
 Progress = Callable[[int, int], None]
 
 
@@ -44,6 +37,11 @@ class Part:
         end = size if self.last is None else min(size, self.last)
         return start, min(size, -(-end // GROUP) * GROUP)
 
+    def rows(self, size: int) -> int:
+        """How many leaves of a log of that size are read."""
+        start, end = self.within(size)
+        return end - start
+
 
 @dataclass(slots=True)
 class Walk:
@@ -55,27 +53,33 @@ class Walk:
 
 
 def walk_log(
-    tenant_id: str, *, part: Part, signers: Signers, jobs: int, progress: Progress
+    tenant_id: str,
+    *,
+    head: LogHead | None,
+    part: Part,
+    signers: Signers,
+    submit: Submit,
+    progress: Progress,
 ) -> Walk:
     """Check the rows of a part of the log, and the signatures over all of it."""
-    head = LogHead.objects.filter(pk=tenant_id).first()
     size, origin = (head.tree_size, head.origin) if head else (0, "")
     report = Report(tenant_id, tree_size=size)
     signed = SignedSizes(tenant_id, origin, signers, report)
     walk = Walk(report, signed, merkle.CompactTree())
     start, end = part.within(size)
     _by_nodes(walk, 0, start)
-    _by_rows(walk, start, end, jobs, progress)
+    _by_rows(walk, start, end, submit, progress)
     _by_nodes(walk, end, size)
     _check_end(walk, head)
     return walk
 
 
 # --- growing the tree ----------------------------------------------------------------------------
-def _by_rows(walk: Walk, start: int, end: int, jobs: int, progress: Progress) -> None:
+def _by_rows(walk: Walk, start: int, end: int, submit: Submit, progress: Progress) -> None:
     spans = [(at, min(end, at + BLOCK)) for at in range(start, end, BLOCK)]
-    checked = _checked_blocks(walk.report.tenant_id, spans, jobs if end > WORTH_PROCESSES else 1)
-    for (at, until), block in zip(spans, checked, strict=True):
+    checked = [submit(check_block, walk.report.tenant_id, at, until) for at, until in spans]
+    for (at, until), result in zip(spans, checked, strict=True):
+        block = result()
         walk.report.findings += block.findings
         walk.report.checked += len(block.leaves)
         walk.report.purged += block.purged
@@ -180,28 +184,3 @@ def stored_root(tenant_id: str, size: int) -> bytes | None:
         return root_at(tenant_id=tenant_id, size=size)
     except ContextOSError:
         return None
-
-
-# --- processes -----------------------------------------------------------------------------------
-def _checked_blocks(tenant_id: str, spans: Sequence[tuple[int, int]], jobs: int) -> Iterator[Block]:
-    if jobs <= 1:
-        for start, end in spans:
-            yield check_block(tenant_id, start, end)
-        return
-    with _processes(jobs) as pool:
-        starts, ends = zip(*spans, strict=True)
-        yield from pool.map(partial(check_block, tenant_id), starts, ends)
-
-
-@contextmanager
-def _processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Forked, with connections of their own: one shared between processes would mix answers."""
-    connections.close_all()
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(max_workers=jobs, mp_context=context) as pool:
-        yield pool
-
-
-def usual_jobs() -> int:
-    """As many as there are cores, up to a few: the database has to work too."""
-    return max(1, min(4, os.cpu_count() or 1))

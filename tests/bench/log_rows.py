@@ -19,7 +19,7 @@ from audit.log import inclusion_proof
 from audit.models import DecisionBody, DecisionRow, LogHead, UnsealedLeaf
 from audit.sealer import Sealer
 from audit.verifying.log import verify_tenant
-from audit.verifying.walk import usual_jobs
+from audit.verifying.processes import usual_jobs
 from contextos.core.clock import utcnow
 from contextos.core.ids import new_id, timed_id
 from tests.audit.logs import facts

@@ -12,7 +12,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from audit.verifying.findings import Report
 from audit.verifying.log import logs_there_are, verify_tenant
-from audit.verifying.walk import Part, Progress, usual_jobs
+from audit.verifying.processes import usual_jobs
+from audit.verifying.walk import Part, Progress
 
 TAMPERED, UNUSABLE = 1, 2
 MOST_SHOWN = 20
