@@ -37,5 +37,5 @@ def test_an_auditor_takes_a_standing_report_as_a_file(sign_in: ArriveAs) -> None
     auditor.open("/admin/audit/reports/exports/")
     auditor.judge_looks("report-as-file")
     auditor.click("button:has-text('Take it as CSV')")
-    auditor.page.wait_for_selector("a:has-text('Download')", timeout=120_000)
+    auditor.page.wait_for_selector("main a:has-text('Download')", timeout=120_000)
     auditor.judge_looks("report-file")
