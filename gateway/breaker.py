@@ -2,7 +2,9 @@
 
 Its row is shared by all processes and changed by compare-and-set. A healthy call costs no statement
 of its own: whether any breaker of the tenant is not closed is read together with the run, and a
-success writes nothing. Successes are counted in the process and told with its next failure (C12).
+success writes nothing. Successes are counted in the process and told with its next failure, as far
+as they lie within the window: what went well an hour ago says nothing of an adapter that fails now
+(C12).
 """
 
 from __future__ import annotations
@@ -35,7 +37,10 @@ _COUNTED = frozenset({ErrorKind.TIMEOUT, ErrorKind.UPSTREAM})
 # Ends of calls that say nothing of the far side: ours were busy, or somebody stopped it.
 _NOT_ITS_FAULT = frozenset({"call.cancelled", "function.busy"})
 
-_successes: dict[tuple[str, str], int] = {}  # since the last failure told; a loss does no harm
+_LONGEST_WINDOW = 3600  # what the terms of an adapter allow at most, in seconds
+# Since the last failure told: seconds in which something went well, each with how much did. Threads
+# that meet here may lose a count, which does no harm.
+_successes: dict[tuple[str, str], dict[int, int]] = {}
 _probing: set[tuple[str, str]] = set()  # adapters that this process probes
 
 
@@ -100,8 +105,12 @@ def note_outcome(tenant_id: str, adapter_id: str, reply: object) -> None:
 
 def note_success(tenant_id: str, adapter_id: str) -> None:
     """The adapter answered, were it with a no of its own; a probe's answer closes the breaker."""
-    key = (tenant_id, adapter_id)
-    _successes[key] = _successes.get(key, 0) + 1
+    key, second = (tenant_id, adapter_id), int(utcnow().timestamp())
+    counted = _successes.setdefault(key, {})
+    counted[second] = counted.get(second, 0) + 1
+    if len(counted) > 2 * _LONGEST_WINDOW:  # an adapter that never fails is not kept for ever
+        for old in list(counted)[:_LONGEST_WINDOW]:
+            counted.pop(old, None)
     if key in _probing:
         _probing.discard(key)
         _guarded(_close_after_probe, tenant_id, adapter_id)
@@ -120,7 +129,7 @@ def _count_failure(tenant_id: str, adapter_id: str, code: str) -> None:
     now, terms = utcnow(), terms_of(tenant_id, adapter_id)
     if _reopened(tenant_id, adapter_id, code, terms, now):
         return
-    calls = 1 + _successes.pop((tenant_id, adapter_id), 0)
+    calls = 1 + _recent_successes((tenant_id, adapter_id), now - terms.window)
     told = {"last_code": code[:100], "changed_at": now}
     first = {"window_started_at": now, "failures": 1, "calls": calls, **told}
     closed = _rows(tenant_id, adapter_id).filter(state=BreakerState.CLOSED)
@@ -139,6 +148,12 @@ def _count_failure(tenant_id: str, adapter_id: str, code: str) -> None:
     share = F("calls") * terms.failure_percent / 100
     due = closed.filter(failures__gte=terms.failures).filter(failures__gte=share)
     _open(due, terms, now, opens=1)
+
+
+def _recent_successes(key: tuple[str, str], since: datetime) -> int:
+    """What went well since then and was not told yet; from now on it is."""
+    counted, first = _successes.pop(key, {}), int(since.timestamp())
+    return sum(number for second, number in list(counted.items()) if second >= first)
 
 
 def _reopened(tenant_id: str, adapter_id: str, code: str, terms: Terms, now: datetime) -> bool:

@@ -65,6 +65,7 @@ class DecisionRowAdmin(ReadOnlyAdmin, TenantScopedAdmin):
     ) -> HttpResponse:
         """Newest first; a filter that can't be read is said, and nothing is shown."""
         if not self.has_view_permission(request):
+            window_for(request)  # whoever was an auditor here reads that it is over, and since when
             raise PermissionDenied
         window, asked = window_for(request), cleaned_query(request.GET.urlencode())
         try:

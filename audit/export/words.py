@@ -34,8 +34,13 @@ _FILTERS = {
 
 def filter_lines(wanted: Mapping[str, str]) -> list[tuple[str, str]]:
     """Each filter in words."""
-    known = [(_FILTERS[name], wanted[name]) for name in _FILTERS if name in wanted]
+    known = [(_FILTERS[name], _in_words(name, wanted[name])) for name in _FILTERS if name in wanted]
     return known + [(name, wanted[name]) for name in wanted if name not in _FILTERS]
+
+
+def _in_words(name: str, value: str) -> str:
+    """A switch is said, not shown as it is spelled in an address."""
+    return value if name != "ended" else "yes" if value in ("1", "true", "yes") else "no"
 
 
 def period_of(wanted: Mapping[str, str]) -> str:

@@ -160,6 +160,15 @@ def test_the_page_of_an_auditor_without_an_access_says_whom_to_ask(acme: Tenant)
         assert "nobody has said yet what you may read" in answer.content.decode()
 
 
+def test_whoever_goes_on_in_another_role_reads_that_the_access_is_over(acme: Tenant) -> None:
+    person = make_member(acme, "manifest_reviewer")
+    access = granted(person, acme)
+    end_access(access_id=access.pk, actor=SYSTEM, reason="The audit is over.")
+    answer = browser_of(person, acme).get("/admin/audit/decisionrow/")
+    assert answer.status_code == 403
+    assert "Your access as an auditor ended on" in answer.text
+
+
 @pytest.mark.parametrize("role", ["platform_admin", "operator"])
 def test_those_who_run_the_tenant_have_no_window(acme: Tenant, role: str) -> None:
     window = window_of(make_member(acme, role), acme)

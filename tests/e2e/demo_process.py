@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.own_database import own_database
+from tests.e2e.own_services import own_database, own_queue
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-LONGEST_START = 120.0
+LONGEST_START = 300.0  # migrations and all on a busy machine; usually half a minute
 LONGEST_STOP = 30.0
 
 
@@ -34,7 +34,7 @@ class Demo:
 
 @contextmanager
 def running_demo(folder: Path) -> Iterator[Demo]:
-    """The demo on a free port with its own data directory and, where one is given, database."""
+    """The demo on a free port with its own data directory, and database and queue where given."""
     with (
         own_database(os.environ.get("DATABASE_URL")) as database_url,
         _running(folder, database_url) as told,
@@ -60,10 +60,12 @@ def _running(folder: Path, database_url: str | None) -> Iterator[dict[str, Any]]
 def _start(folder: Path, database_url: str | None) -> subprocess.Popen[str]:
     command = [sys.executable, "manage.py", "demo", "--port", str(_free_port())]
     command += ["--data-dir", str(folder / "data"), "--ready-file", str(folder / "ready.json")]
-    kept = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "REDIS_URL")
+    kept = ("PATH", "HOME", "LANG", "VIRTUAL_ENV")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
     if database_url:
         environment["DATABASE_URL"] = database_url
+    if redis_url := own_queue(os.environ.get("REDIS_URL")):
+        environment["REDIS_URL"] = redis_url
     log = (folder / "demo.log").open("w", encoding="utf-8")
     return subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log, text=True

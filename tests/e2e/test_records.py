@@ -14,6 +14,7 @@ from tests.e2e.refunds import Refunds
 from tests.e2e.visitor import SCREENSHOTS, Codes
 
 RECORDS = "/admin/audit/decisionrow/"
+ACCESSES = "/admin/audit/auditoraccess/"
 
 
 @pytest.fixture(scope="session")
@@ -87,9 +88,57 @@ def test_a_search_is_kept_under_a_name_and_found_again(sign_in: ArriveAs, worked
     auditor.judge_looks("records-kept")
 
 
-def test_a_platform_admin_gives_an_auditor_access(sign_in: ArriveAs, worked: str) -> None:
-    admin = sign_in("admin")
-    admin.open("/admin/audit/auditoraccess/")
+@pytest.mark.proves("E3")
+def test_an_auditor_takes_what_was_found_as_a_file(sign_in: ArriveAs, worked: str) -> None:
+    auditor = sign_in("auditor")
+    auditor.open(f"{RECORDS}?capability=payments.issue_refund")
+    auditor.click("a:has-text('Export these')")
+    auditor.judge_looks("export-form")
+    auditor.page.fill("#id_title", "Refunds of the quarter")
+    auditor.click("button:has-text('Export')")
+    auditor.page.wait_for_selector("main a:has-text('Download')", timeout=120_000)
+    assert "python3 verify.py" in auditor.page.inner_text("main")
+    auditor.judge_looks("export-done")
+    auditor.open("/admin/audit/exportjob/")
+    assert "Refunds of the quarter" in auditor.page.inner_text("main")
+    auditor.judge_looks("exports")
+
+
+@pytest.mark.proves("E3")
+def test_whoever_holds_the_role_alone_reads_what_is_missing_until_an_access_is_given(
+    sign_in: ArriveAs,
+) -> None:
+    admin, newcomer = sign_in("admin"), sign_in("reviewer2")
+    admin.open("/admin/identity/membership/add/")
+    admin.page.select_option("#id_user", label="Ravi Nair")
+    admin.page.select_option("#id_role", label="auditor")
+    admin.page.fill("#id_valid_until_0", "2099-01-01")
+    admin.page.fill("#id_valid_until_1", "00:00:00")
+    admin.click("button[name=_save]")
+    newcomer.expected_status = {403}
+    assert newcomer.open(RECORDS) == 403
+    said = newcomer.page.inner_text("body")
+    assert "nobody has said yet what you may read" in said
+    assert "Ask a platform admin of the tenant to grant you an access" in said
+    newcomer.judge_looks("auditor-without-access")
+    admin.open(ACCESSES)
     admin.judge_looks("auditors")
-    admin.open("/admin/audit/auditoraccess/add/")
+    admin.open(f"{ACCESSES}add/")
     admin.judge_looks("auditors-add")
+    admin.page.fill("#id_auditor", "reviewer2")
+    for name, moment in (("starts_at", "2020-01-01"), ("ends_at", "2099-01-01")):
+        admin.page.fill(f"#id_{name}_0", moment)
+        admin.page.fill(f"#id_{name}_1", "00:00:00")
+    admin.page.select_option("#id_clearance", "CONFIDENTIAL")
+    admin.page.fill("#id_reason", "The audit of this year.")
+    admin.click("button[name=_save]")
+    assert newcomer.open(RECORDS) == 200
+    admin.open(ACCESSES)
+    admin.click("#result_list tbody tr:has-text('reviewer2') a")
+    admin.click("a:has-text('Take back')")
+    admin.judge_looks("auditors-take-back")
+    admin.page.fill("#id_reason", "The audit is over.")
+    admin.click("button:has-text('Take back')")
+    assert "The access has ended." in admin.page.inner_text("body")
+    assert newcomer.open(RECORDS) == 403
+    assert "Your access as an auditor ended on" in newcomer.page.inner_text("body")

@@ -10,12 +10,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import time_machine
 from django.db import connection
 from django.test import override_settings
 from django.test.utils import CaptureQueriesContext
 
 from audit.decisions import rows_of
 from audit.models import AuditEvent
+from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
 from gateway import breaker
 from gateway.adapter_terms import Terms, set_terms, terms_of, usual_terms
@@ -169,6 +171,30 @@ def test_a_few_failures_among_many_answers_do_not_open_it() -> None:
         note_outcome(tenant, ADAPTER, coded_error("function.timeout"))
     row = Breaker.objects.get()
     assert (row.state, row.failures, row.calls) == (BreakerState.CLOSED, 3, 23)
+
+
+@pytest.mark.django_db
+def test_answers_of_an_hour_ago_do_not_hold_it_closed() -> None:
+    tenant, now = make_tenant().pk, utcnow()
+    with time_machine.travel(now - timedelta(hours=1), tick=False):
+        for _ in range(500):
+            note_outcome(tenant, ADAPTER, Reply(kind=ReplyKind.OUTPUT))
+    with time_machine.travel(now, tick=False):
+        note_outcome(tenant, ADAPTER, Reply(kind=ReplyKind.OUTPUT))
+        for _ in range(3):
+            note_outcome(tenant, ADAPTER, coded_error("function.timeout"))
+    row = Breaker.objects.get()
+    assert (row.state, row.failures, row.calls) == (BreakerState.OPEN, 3, 4)
+
+
+@pytest.mark.django_db
+def test_an_adapter_that_never_fails_takes_no_room() -> None:
+    tenant, began = make_tenant().pk, utcnow()
+    with time_machine.travel(began, tick=False) as clock:
+        for _ in range(3 * 3600):
+            note_outcome(tenant, ADAPTER, Reply(kind=ReplyKind.OUTPUT))
+            clock.shift(1)
+    assert len(breaker._successes[tenant, ADAPTER]) <= 2 * 3600
 
 
 @pytest.mark.django_db
