@@ -1,4 +1,4 @@
-"""Writes answers as JSON with orjson."""
+"""Writes answers as JSON: with orjson, or canonically where the same answer is given twice."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import Any
 import orjson
 from django.utils.functional import Promise
 from rest_framework.renderers import BaseRenderer
+
+from contextos.core.canonical import canonicalise
+from contextos.core.errors import ContextOSError
 
 
 class JSONRenderer(BaseRenderer):
@@ -33,6 +36,24 @@ class JSONRenderer(BaseRenderer):
             return orjson.dumps(data, default=_plain, option=orjson.OPT_NON_STR_KEYS)
         except orjson.JSONEncodeError:  # an integer beyond 64 bits, echoed to whoever sent it
             return json.dumps(data, default=_plain, allow_nan=False).encode()
+
+
+class CanonicalJSONRenderer(JSONRenderer):
+    """RFC 8785: what was kept canonically and is read back is written as it was the first time."""
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        """The canonical body; what has no such form was never kept, and is written plainly."""
+        if data is None:
+            return b""
+        try:
+            return canonicalise(data)
+        except ContextOSError:
+            return super().render(data, accepted_media_type, renderer_context)
 
 
 def _plain(value: object) -> object:

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from contextos.core.envelopes import ResultStatus, ToolResultEnvelope
 from contextos.core.errors import http_status, tool_error
 from contextos.restkit.problems import as_coded_error, problem_headers
+from contextos.restkit.renderers import CanonicalJSONRenderer
 from contextos.restkit.views import APIView
 from contextos.trace_context import baggage_text, begin_trace, current_trace
 from gateway.answering import give_input
@@ -35,6 +36,9 @@ _PREFER = OpenApiParameter(
 
 class EnvelopeView(APIView):
     """Answers with a result envelope also when the request itself is at fault."""
+
+    # A replay is read back from canonical text, and has to have the bytes of the first answer.
+    renderer_classes = (CanonicalJSONRenderer,)
 
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextos.core import strict_json
-from contextos.restkit.renderers import JSONRenderer
+from contextos.restkit.renderers import CanonicalJSONRenderer, JSONRenderer
 from contextos.restkit.views import APIView
 
 _JSON = st.recursive(
@@ -84,8 +84,20 @@ def test_an_object_nobody_knows_is_an_error_not_its_repr() -> None:
         JSONRenderer().render({"a": object()})
 
 
-def test_an_answer_without_content_has_no_bytes() -> None:
-    assert JSONRenderer().render(None) == b""
+@pytest.mark.parametrize("renderer", [JSONRenderer, CanonicalJSONRenderer])
+def test_an_answer_without_content_has_no_bytes(renderer: type[JSONRenderer]) -> None:
+    assert renderer().render(None) == b""
+
+
+def test_an_answer_kept_canonically_has_the_same_bytes_when_it_is_given_again() -> None:
+    first = CanonicalJSONRenderer().render({"z": 4200.0, "a": {"é": 1e21, "b": (1, 2)}})
+    assert first == '{"a":{"b":[1,2],"é":1e+21},"z":4200}'.encode()
+    assert CanonicalJSONRenderer().render(orjson.loads(first)) == first
+
+
+def test_what_has_no_canonical_form_is_still_answered() -> None:
+    echoed = {"b": 2**60, "a": gettext_lazy("yes")}
+    assert orjson.loads(CanonicalJSONRenderer().render(echoed)) == {"b": 2**60, "a": "yes"}
 
 
 @pytest.mark.urls("tests.restkit.urls")

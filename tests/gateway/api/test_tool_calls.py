@@ -84,10 +84,11 @@ def test_the_same_key_gives_the_recorded_answer_without_a_second_effect(
     world: GatewayWorld,
 ) -> None:
     run = world.open_run()
-    first = world.post(CALLS, _body(run, idempotency_key="ik_1")).json()
+    first = world.post(CALLS, _body(run, idempotency_key="ik_1"))
     again = world.post(CALLS, _body(run, idempotency_key="ik_1"))
     assert again.status_code == 200
-    assert again.json() == {**first, "replayed": True}
+    assert again.content == first.content.replace(b'"replayed":false', b'"replayed":true')
+    assert again.json()["replayed"] is True
     assert _effects() == 1
     assert Run.objects.get(pk=run["run_id"]).used_calls == 1
 
