@@ -7,14 +7,16 @@ managers are obeyed; only its parameters change from call to call.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from django.db import connection
 from django.db.models import Model, QuerySet
+from psycopg.sql import Literal
 
-from contextos.raw_sql import first_row, numbered, on_postgresql
+from contextos.raw_sql import MARK, first_row, numbered, on_postgresql
 
 M = TypeVar("M", bound=Model)
 _Part = tuple[str, Any]  # (name of a parameter, "") or ("", a value that never changes)
@@ -81,7 +83,7 @@ class FixedQuery(Generic[M]):
         compiler = queryset.query.get_compiler(connection=connection)
         text, parameters = compiler.as_sql()
         named = {mark: name for name, mark in marks.items()}
-        parts = tuple((named.get(value, ""), value) for value in parameters)
+        text, parts = _spelled_out(text, [(named.get(value, ""), value) for value in parameters])
         missing = set(self._names) - {name for name, _ in parts}
         if missing:
             raise ValueError(f"the query makes no use of {sorted(missing)}")
@@ -90,6 +92,26 @@ class FixedQuery(Generic[M]):
         columns = tuple(zip(names, _converters(compiler), strict=False))
         sql = numbered(text) if on_postgresql() else text
         return _Written(queryset.model, sql, parts, columns, len(fields))
+
+
+def _spelled_out(text: str, parts: Sequence[_Part]) -> tuple[str, tuple[_Part, ...]]:
+    """Texts that never change stand in the SQL itself: PostgreSQL plans such a statement once, and
+    takes an index over some rows only where it can read that those rows are asked for."""
+    if not on_postgresql():
+        return text, tuple(parts)
+    left = iter(parts)
+    kept: list[_Part] = []
+
+    def spelled(mark: re.Match[str]) -> str:
+        if mark[0] != "%s":
+            return mark[0]
+        name, value = next(left)
+        if not name and isinstance(value, str):
+            return Literal(str.__str__(value)).as_string(None).replace("%", "%%")
+        kept.append((name, value))
+        return mark[0]
+
+    return MARK.sub(spelled, text), tuple(kept)
 
 
 def _converters(compiler: Any) -> list[_Converter | None]:

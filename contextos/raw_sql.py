@@ -20,7 +20,7 @@ from psycopg.errors import error_from_result
 from psycopg.pq import ConnStatus, ExecStatus
 from psycopg.pq.abc import PGresult
 
-_MARK = re.compile("%[%s]")
+MARK = re.compile("%[%s]")  # where Django puts a parameter, or a percent sign
 _AT_MOST = 200  # statements prepared by name on one connection; any others take a cursor
 
 
@@ -33,7 +33,7 @@ def on_postgresql() -> bool:
 def numbered(text: str) -> str:
     """The marks of Django (`%s`) as PostgreSQL itself numbers them."""
     numbers = itertools.count(1)
-    return _MARK.sub(lambda mark: f"${next(numbers)}" if mark[0] == "%s" else "%", text)
+    return MARK.sub(lambda mark: f"${next(numbers)}" if mark[0] == "%s" else "%", text)
 
 
 def first_row(text: str, parameters: Sequence[Any]) -> tuple[Any, ...] | None:

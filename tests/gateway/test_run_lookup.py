@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.db import connection
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet, Value
 
 from contextos.fixed_query import FixedQuery
 from gateway.models import Run
+from gateway.run_lookup import _OWN_RUN
 from tests.gateway.world import GatewayWorld
 from tests.recorded_worlds import ready
 
@@ -36,3 +38,35 @@ def test_a_parameter_that_the_query_does_not_use_is_a_mistake_of_its_author() ->
     query = FixedQuery(lambda run_id, unused: Run.objects.filter(pk=run_id), "run_id", "unused")
     with pytest.raises(ValueError, match="unused"):
         query.model(run_id="run_1", unused="x")
+
+
+@pytest.mark.proves("C12")
+def test_a_long_run_costs_no_more_to_look_up_than_a_short_one() -> None:
+    """Every call asks whether its run has failures: by the index of failed calls, not call by call.
+
+    A statement is planned once for all parameters, and an index over some rows only is of use to
+    it only where the condition stands in its text.
+    """
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite plans each statement anew")
+    sql = _OWN_RUN._statement().sql
+    kinds = ", ".join(["text"] * sql.count("$"))
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute(f"PREPARE own_run ({kinds}) AS {sql}")
+        cursor.execute(f"EXPLAIN EXECUTE own_run ({', '.join(['NULL'] * sql.count('$'))})")
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+        cursor.execute("DEALLOCATE own_run")
+    assert "call_failures" in plan, plan
+
+
+def test_a_text_that_never_changes_may_hold_any_character() -> None:
+    hostile = "100%s 'quoted' \\ %% $1"
+    query = FixedQuery(
+        lambda run_id: Run.objects.filter(pk=run_id).annotate(said=Value(hostile)), "run_id"
+    )
+    opened = ready(GatewayWorld).open_run()
+    found = query.model(run_id=opened["run_id"])
+    assert found is not None
+    assert found.said == hostile  # type: ignore[attr-defined]
