@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -70,9 +71,10 @@ def _sqlite_copy(finish: Callable[[], None]) -> Iterator[str]:
 
 def _fingerprint() -> str:
     """Of everything that migrations and what follows them could read."""
-    sources = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
+    sources = [path for room in ROOMS for path in (ROOT / room).rglob("*.*")]
+    sources += [ROOT / "requirements.lock", *(ROOT / "tests").glob("*.py")]
     hashed = hashlib.sha256(sys.version.encode())
-    for path in sorted([*sources, ROOT / "requirements.lock", *(ROOT / "tests").glob("*.py")]):
+    for path in sorted(path for path in sources if path.is_file() and path.suffix != ".pyc"):
         hashed.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes() + b"\0")
     return hashed.hexdigest()[:16]
 
@@ -96,7 +98,8 @@ def _postgresql_copy(run: str, worker: str, finish: Callable[[], None]) -> Itera
 
 def _answer(statement: str, *values: str) -> bool:
     """Asked beside all test databases, as making and dropping one must be."""
-    with connection.creation._nodb_cursor() as cursor:
+    creation: Any = connection.creation
+    with creation._nodb_cursor() as cursor:
         cursor.execute(statement, values)
         return bool(cursor.description and cursor.fetchone())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import django_otp
 from django.conf import settings
 from django.contrib import auth
+from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.backends.db import SessionStore
 from django.test import Client
 
@@ -20,7 +21,8 @@ def browser_of(user: User, tenant: Tenant | None = None) -> Client:
     The session is written as signing in leaves it: `force_login` takes fifteen statements to get
     there, and a thousand tests begin with one.
     """
-    client, session = Client(), SessionStore()
+    client = Client()
+    session: SessionBase = SessionStore()
     session[auth.SESSION_KEY] = str(user.pk)
     session[auth.BACKEND_SESSION_KEY] = BACKEND
     session[auth.HASH_SESSION_KEY] = user.get_session_auth_hash()
