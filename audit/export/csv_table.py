@@ -14,7 +14,7 @@ from audit.export.row_reading import RowReader
 from audit.export.selection import Block, Line
 
 _BUFFER = 1024 * 1024
-# Cells that begin with none of these need no guard; other risky characters are not printable ASCII.
+# Cells that begin with none of these need no guard; other risky characters are not plain.
 _DOUBTFUL = frozenset("=+-@ ")
 
 
@@ -52,9 +52,7 @@ class CsvWriter(Writer):
         cells = [value if value.__class__ is str else _plainly(value) for value in values]
         row = ",".join(cells)
         if (
-            row.isascii()
-            and row.isprintable()
-            and '"' not in row
+            _is_plain(text)
             and row.count(",") == self._commas
             and _DOUBTFUL.isdisjoint([cell[:1] for cell in cells])
         ):
@@ -81,6 +79,11 @@ class CsvWriter(Writer):
     def _pass_on(self) -> None:
         self._file.write("".join(self._lines).encode())
         self._lines.clear()
+
+
+def _is_plain(text: bytes) -> bool:
+    """Whether every value of a record is printable ASCII without quotes: JSON escapes the rest."""
+    return text.isascii() and b"\\" not in text and b"\x7f" not in text
 
 
 def _cell(value: Any) -> Any:

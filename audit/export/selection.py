@@ -1,15 +1,15 @@
 """Streams the canonical texts of a selection in the order of their ids, in bounded memory.
 
 A batch is one short statement that begins after a cursor, so that an export can go on where it
-stopped and holds no snapshot open. PostgreSQL puts some hundred texts together and sends their
-bytes by COPY, so that nothing here is done for every single record; SQLite hands out rows as they
-are asked for.
+stopped and holds no snapshot open. PostgreSQL sends the bytes of the texts by COPY, in the order of
+its index, while those before them are written; SQLite hands out rows as they are asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -94,75 +94,51 @@ class Selection:
 
 
 def _blocks(heads: QuerySet[DecisionRow]) -> Iterator[Block]:
-    chosen = heads.values_list("record_id", "created_at")
-    span = _span(chosen)
-    if span is None:
-        return
-    statement, parameters = _joined(chosen, span)
+    selected, parameters = heads.values_list("record_id", "created_at").query.sql_with_params()
     if connection.vendor == "postgresql":
-        yield from _copied(statement, parameters)
+        yield from _copied(_STREAMED.format(heads=selected), parameters)
     else:
-        yield from _fetched(statement, parameters)
+        yield from _fetched(_JOINED.format(heads=selected), parameters)
 
 
-def _span(heads: QuerySet[Any, Any]) -> tuple[Any, ...] | None:
-    """Where the batch lies: with both ends known, bodies are read in one sweep, not one by one."""
-    selected, parameters = heads.query.sql_with_params()
-    statement = (
-        "SELECT min(h.record_id), max(h.record_id), min(h.created_at), max(h.created_at) "
-        f"FROM ({selected}) h"
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        span: tuple[Any, ...] = cursor.fetchone()
-    return None if span[0] is None else span
-
-
-def _joined(heads: QuerySet[Any, Any], span: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
-    selected, parameters = heads.query.sql_with_params()
-    statement = (
-        f"SELECT h.record_id, b.text FROM ({selected}) h LEFT JOIN {_BODIES} b "
-        "ON b.record_id = h.record_id AND b.created_at = h.created_at "
-        "AND b.record_id BETWEEN %s AND %s AND b.created_at BETWEEN %s AND %s "
-        "ORDER BY h.record_id"
-    )
-    return statement, (*parameters, *span)
-
-
-_PUT_TOGETHER = (
-    "SELECT max(record_id), count(*) FILTER (WHERE text IS NULL), "
-    "string_agg(record_id, ',' ORDER BY record_id) FILTER (WHERE text IS NOT NULL), "
-    "string_agg(octet_length(text)::text, ',' ORDER BY record_id), "
-    "convert_to(string_agg(text, E'\\n' ORDER BY record_id) || E'\\n', 'UTF8') FROM ("
-    "SELECT *, (row_number() OVER (ORDER BY record_id) - 1) / {size} AS block FROM ({rows}) r"
-    ") n GROUP BY block ORDER BY block"
+# LIMIT keeps PostgreSQL from joining in another order, which it would first have to sort: the texts
+# come one by one from the index, and the first ones at once.
+_STREAMED = (
+    "SELECT h.record_id, b.text FROM ({heads}) h LEFT JOIN LATERAL "
+    f"(SELECT text FROM {_BODIES} WHERE record_id = h.record_id AND created_at = h.created_at "
+    "LIMIT 1) b ON TRUE ORDER BY h.record_id"
+)
+_JOINED = (
+    f"SELECT h.record_id, b.text FROM ({{heads}}) h LEFT JOIN {_BODIES} b "
+    "ON b.record_id = h.record_id AND b.created_at = h.created_at ORDER BY h.record_id"
 )
 
 
 def _copied(statement: str, parameters: tuple[Any, ...]) -> Iterator[Block]:
-    together = _PUT_TOGETHER.format(size=BLOCK, rows=statement)
     with (
         connection.cursor() as cursor,
-        cursor.copy(f"COPY ({together}) TO STDOUT (FORMAT binary)", parameters) as copied,
+        cursor.copy(f"COPY ({statement}) TO STDOUT (FORMAT binary)", parameters) as copied,
     ):
-        copied.set_types(["text", "int8", "text", "text", "bytea"])
-        for last, missing, ids, sizes, texts in copied.rows():
-            if texts is None:
-                yield Block(last, missing, (), (), b"")
-            else:
-                lengths = list(map(int, sizes.split(",")))
-                yield Block(last, missing, ids.split(","), lengths, texts)
+        copied.set_types(["text", "bytea"])  # a text is sent as its bytes
+        rows = copied.rows()
+        while some := list(islice(rows, BLOCK)):
+            yield _block(some)
 
 
 def _fetched(statement: str, parameters: tuple[Any, ...]) -> Iterator[Block]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         while rows := cursor.fetchmany(BLOCK):
-            lines = [(record_id, text.encode()) for record_id, text in rows if text is not None]
-            yield Block(
-                last=rows[-1][0],
-                missing=len(rows) - len(lines),
-                ids=[record_id for record_id, _ in lines],
-                sizes=[len(text) for _, text in lines],
-                texts=b"".join(text + b"\n" for _, text in lines),
-            )
+            yield _block([(each, text and text.encode()) for each, text in rows])
+
+
+def _block(rows: Sequence[tuple[str, bytes | None]]) -> Block:
+    lines = [(record_id, text) for record_id, text in rows if text is not None]
+    texts = [text for _, text in lines]
+    return Block(
+        last=rows[-1][0],
+        missing=len(rows) - len(lines),
+        ids=[record_id for record_id, _ in lines],
+        sizes=[len(text) for text in texts],
+        texts=b"\n".join([*texts, b""]),
+    )

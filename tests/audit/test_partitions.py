@@ -46,3 +46,15 @@ def test_a_month_nobody_prepared_is_warned_of_and_loses_nothing() -> None:
 def test_a_prepared_database_has_no_warning() -> None:
     found = run_checks(databases=["default"])
     assert [each for each in found if each.id in ("audit.W001", "audit.E001")] == []
+
+
+def test_texts_of_every_month_are_packed_by_lz4_where_the_server_has_it() -> None:
+    ensure_partitions(now=FAR)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT enumvals FROM pg_settings WHERE name = 'default_toast_compression'")
+        (known,) = cursor.fetchone()
+        cursor.execute(
+            "SELECT DISTINCT attcompression FROM pg_attribute WHERE attname = 'text' "
+            "AND attrelid::regclass::text LIKE 'audit\\_decisionbody%%'"
+        )
+        assert cursor.fetchall() == [("l" if "lz4" in known else "",)]
