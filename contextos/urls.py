@@ -28,6 +28,7 @@ urlpatterns = [
     path("api/v1/", include("registry.api.urls")),
     path("api/v1/", include("approvals.api.urls")),
     path("api/v1/", include("audit.api.urls")),
+    path("schemas", schema_index_view),  # without the slash too: machines are not redirected
     path("schemas/", schema_index_view, name="schema-index"),
     path("schemas/<str:name>", schema_file_view, name="schema-file"),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),

@@ -15,6 +15,7 @@ from contextos.core.canonical import canonicalise, digest_bytes, frame_around
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError
 from contextos.core.modes import ApprovalMode
+from contextos.trace_context import current_trace
 from gateway.amounts import amount_in
 from gateway.context import CallContext
 from gateway.shadowing import shadow_writes
@@ -152,6 +153,7 @@ def decision_facts(
         created_at=utcnow(),
         run_id=run.run_id if run else None,
         trace_id=context.trace_id,
+        span_id=_span_in(context.trace_id),
         session_id=request.session_id,
         intent=run.intent if run else None,
         decision_key=decision_key_of(context),
@@ -162,6 +164,12 @@ def decision_facts(
         args_commitment=args_commitment,
         **more,
     )
+
+
+def _span_in(trace_id: str | None) -> str | None:
+    """Where in the run's trace the call was proposed; a request of another trace is not in it."""
+    trace = current_trace()
+    return trace.span_id if trace is not None and trace.trace_id == trace_id else None
 
 
 def _controls(context: CallContext) -> tuple[str, ...]:

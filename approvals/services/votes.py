@@ -49,9 +49,21 @@ def cast_vote(*, tenant_id: str, approval_id: str, approver: User, ballot: Ballo
             _record_attempt(tenant_id, approval_id, approver, ballot, refused)
         raise
     if vote is None:
-        wait = seconds_to_wait(user=approver)
-        raise coded_error("otp.invalid", retry_after_ms=wait * 1000 or None)
+        raise _wrong_code(seconds_to_wait(user=approver))
     return vote
+
+
+def _wrong_code(wait: int) -> ContextOSError:
+    if not wait:
+        return coded_error("otp.invalid")
+    # A right code is refused too meanwhile: the words must not send people after a clock fault.
+    said = f"Too many wrong codes: none is taken for the next {wait} seconds."
+    return coded_error(
+        "otp.invalid",
+        message=said,
+        remediation="Wait that long, then send the code that your app shows by then.",
+        retry_after_ms=wait * 1000,
+    )
 
 
 @transaction.atomic

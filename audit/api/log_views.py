@@ -128,6 +128,10 @@ class LogView(APIView):
             raise coded_error("log.not_sealed", message="Nothing of this log is sealed yet.")
         return found
 
+    def size_asked(self, given: int | None) -> int:
+        """The size of the log that is asked about: all that is sealed, when none is named."""
+        return self.newest().tree_size if given is None else given
+
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any
     ) -> Response:
@@ -172,7 +176,7 @@ class InclusionView(LogView):
     def get(self, request: Request) -> Response:
         """The proof that a leaf is at its place in the log of a size."""
         asked = read_numbers(request, known=("index", "size"), required=("index",))
-        index, size = asked["index"], asked.get("size", 0) or self.newest().tree_size
+        index, size = asked["index"], self.size_asked(asked.get("size"))
         proof = inclusion_proof(tenant_id=self.tenant_id, index=index, size=size)
         leaf = leaf_at(tenant_id=self.tenant_id, index=index)
         root = root_at(tenant_id=self.tenant_id, size=size)
@@ -200,7 +204,7 @@ class ConsistencyView(LogView):
     def get(self, request: Request) -> Response:
         """The proof that a larger log goes on from a smaller one, nothing changed or removed."""
         asked = read_numbers(request, known=("from", "to"), required=("from",))
-        first, second = asked["from"], asked.get("to", 0) or self.newest().tree_size
+        first, second = asked["from"], self.size_asked(asked.get("to"))
         proof = consistency_proof(tenant_id=self.tenant_id, first=first, second=second)
         roots = [root_at(tenant_id=self.tenant_id, size=size) for size in (first, second)]
         from_root, to_root = encoded(roots)

@@ -44,7 +44,7 @@ FILTERS = [
 
 
 class RecordSerializer(serializers.Serializer[Any]):
-    """A DecisionRecord as stored (schema `decision-record.v1`), and its place in the log."""
+    """A DecisionRecord as stored (schema `decision-record.v1`)."""
 
     record_version = serializers.CharField()
     decision_id = serializers.CharField()
@@ -59,9 +59,6 @@ class RecordSerializer(serializers.Serializer[Any]):
     principal_chain = serializers.ListField(child=serializers.DictField())
     created_at = serializers.DateTimeField()
     record_hash = serializers.CharField()
-    log_index = serializers.IntegerField(
-        allow_null=True, help_text="Outside `record_hash`; null until the row is sealed."
-    )
 
 
 class SealedRowSerializer(serializers.Serializer[Any]):
@@ -79,8 +76,11 @@ class DecisionSerializer(serializers.Serializer[Any]):
 
 
 def row_document(row: StoredRecord) -> dict[str, Any]:
-    """A row of a list: the record and its place; of a purged one what its head still says."""
-    return {**(row.record or _remains(row)), "log_index": row.log_index}
+    """A row of a list: the record as it is hashed; of a purged one what its head still says.
+
+    Its place in the log is no part of it, and stands with the rows of the decision.
+    """
+    return row.record or _remains(row)
 
 
 def decision_document(rows: Sequence[StoredRecord]) -> dict[str, Any]:
@@ -135,9 +135,7 @@ _RECORD = {
     "created_at": "2026-05-04T09:41:00.000Z",
     "record_hash": "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 }
-ROW = OpenApiExample(
-    "The row that ended a refund", response_only=True, value={**_RECORD, "log_index": 4711}
-)
+ROW = OpenApiExample("The row that ended a refund", response_only=True, value=_RECORD)
 DECISION = OpenApiExample(
     "A refund",
     response_only=True,

@@ -18,6 +18,7 @@ from contextos.core.signing import KeyPurpose
 
 _LARGEST = 8 * 1024 * 1024
 _MOST = 20
+_SIGNING = (KeyPurpose.EXPORTS, KeyPurpose.LOG)
 
 
 def check_export(path: Path, *, keys: FileKeyStore) -> Report:
@@ -38,6 +39,10 @@ def check_export(path: Path, *, keys: FileKeyStore) -> Report:
 def _check_bundle(path: Path, keys: FileKeyStore) -> Report:
     """With our own keys as the fingerprints: somebody else's bundle is told from ours."""
     report = verify(str(path))
+    if not any(keys.keys(purpose) for purpose in _SIGNING):
+        # The product without an installation: as much can be said as verify.py says.
+        report.open.append("that it is ours: no keys are here; name an installation: --data-dir")
+        return report
     used = {kid for kid in _ours(keys) if any(kid in line for line in report.proved)}
     if len(used) >= 2 and not report.wrong:
         return verify(str(path), sorted(used))
@@ -50,7 +55,7 @@ def _check_bundle(path: Path, keys: FileKeyStore) -> Report:
 
 def _ours(keys: FileKeyStore) -> Iterator[str]:
     """Retired keys too, for what they signed in their time; never one that was revoked."""
-    for purpose in (KeyPurpose.EXPORTS, KeyPurpose.LOG):
+    for purpose in _SIGNING:
         yield from (each.key.kid for each in keys.keys(purpose) if each.revoked_at is None)
 
 

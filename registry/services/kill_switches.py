@@ -23,7 +23,7 @@ def throw_switch(
     require_authority(actor, tenant_id)
     if not reason.strip():
         raise coded_error("kill_switch.reason_missing")
-    _require_target(tenant_id, scope, target_id)
+    target_id = _known_target(tenant_id, scope, target_id)
     switch = KillSwitch(
         switch_id=new_id("kill"),
         tenant_id=tenant_id,
@@ -62,10 +62,12 @@ def lift_switch(*, switch_id: str, actor: Actor, reason: str) -> KillSwitch:
     return switch
 
 
-def _require_target(tenant_id: str, scope: str, target_id: str) -> None:
-    """A switch on something that does not exist would give a false sense of safety."""
+def _known_target(tenant_id: str, scope: str, target_id: str) -> str:
+    """The id that is stopped: a switch on nothing would give a false sense of safety."""
     if scope not in KillScope.values:
         raise coded_error("kill_switch.scope_unknown", data={"known": list(KillScope.values)})
+    if scope == KillScope.VERSION:
+        target_id = _version_id(tenant_id, target_id)
     found = {
         KillScope.ADAPTER: Adapter.objects.filter(tenant_id=tenant_id, adapter_id=target_id),
         KillScope.VERSION: AdapterVersion.objects.filter(tenant_id=tenant_id, pk=target_id),
@@ -79,6 +81,18 @@ def _require_target(tenant_id: str, scope: str, target_id: str) -> None:
         known = found[KillScope(scope)].exists()
     if not known:
         raise coded_error("kill_switch.target_unknown", data={"scope": scope, "id": target_id})
+    return target_id
+
+
+def _version_id(tenant_id: str, written: str) -> str:
+    """`adp_orders@1.0.0`, as people write it when something is on fire, names a version too."""
+    adapter_id, mark, number = written.partition("@")
+    if not mark:
+        return written
+    named = AdapterVersion.objects.filter(
+        tenant_id=tenant_id, adapter__adapter_id=adapter_id, version=number
+    )
+    return named.values_list("pk", flat=True).first() or written
 
 
 def _record(switch: KillSwitch, action: str, actor: Actor, reason: str) -> None:

@@ -21,6 +21,7 @@ from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
 from contextos.identity import second_factor
 from contextos.identity.models import TotpDevice
+from contextos.identity.models.factors import FREE_SLIPS
 from gateway.models import ToolCall
 from gateway.sweep import sweep_calls
 from tests.approvals.world import GateWorld
@@ -87,10 +88,11 @@ def test_wrong_codes_make_the_next_try_wait_although_it_is_right(world: GateWorl
     with time_machine.travel(timezone.now(), tick=False) as clock:
         right = _code_at(world, "fin1", 0)
         wrong = f"{(int(right) + 1) % 1_000_000:06d}"
-        for _ in range(5):
+        for tries in range(1, 7):
             refused = _refused(world, request, "fin1", code=wrong)
             assert refused.code == "otp.invalid"
-            assert refused.retry_after_ms
+            assert bool(refused.retry_after_ms) is (tries > FREE_SLIPS)
+            assert ("Too many wrong codes" in refused.message) is (tries > FREE_SLIPS)
             clock.shift(timedelta(milliseconds=(refused.retry_after_ms or 0) + 1))
         _refused(world, request, "fin1", code=wrong)
         assert _refused(world, request, "fin1", code=_code_at(world, "fin1", 0)).code == (

@@ -26,7 +26,7 @@ from contextos.core.canonical import canonicalise
 from contextos.core.clock import format_time
 from contextos.core.dsse import sign_envelope
 from contextos.core.signing import Ed25519Signer, KeyPurpose
-from contextos.identity.keyring import signer_for
+from contextos.identity.keyring import key_store, signer_for
 from tests.audit.bundles import make_bundle_world, seal, unpacked, verdict, with_new_sums
 from tests.audit.export_world import MOMENT, ExportWorld, make_export_world, texts_of
 from tests.recorded_worlds import ready
@@ -80,7 +80,12 @@ def test_a_bundle_is_checked_by_plain_python_from_any_folder(folder: Path, tmp_p
     assert len(names) == len(MEMBERS) + 4
     moved = tmp_path / "somewhere else"
     folder.rename(moved)
-    for command, where in ((["verify.py"], moved), ([str(moved / "verify.py")], tmp_path)):
+    elsewhere = str(moved / "verify.py")
+    for command, where in (
+        (["verify.py"], moved),
+        (["-I", "verify.py"], moved),  # as careful people start what somebody sent them
+        ([elsewhere], tmp_path),
+    ):
         ran = subprocess.run(
             [sys.executable, "-S", *command],  # without what is installed
             cwd=where,
@@ -433,7 +438,19 @@ def test_wherever_a_bundle_is_damaged_its_checker_says_so_in_words(
 def test_the_command_tells_ours_from_a_stranger_s(folder: Path, settings: Any) -> None:
     call_command("verify_export", str(folder))
     settings.KEYS_DIR = folder.parent / "other keys"
+    key_store().ensure(KeyPurpose.EXPORTS)
     with pytest.raises(CommandError):
         call_command("verify_export", str(folder))
     with pytest.raises(CommandError):
         call_command("verify_export", str(folder.parent / "nothing"))
+
+
+def test_the_command_without_an_installation_says_what_the_checker_says(
+    folder: Path, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.KEYS_DIR = folder.parent / "no keys"
+    call_command("verify_export", str(folder))
+    assert "not proved  that it is ours: no keys are here" in capsys.readouterr().out
+    (folder / "records.jsonl").write_bytes(b"")
+    with pytest.raises(CommandError):
+        call_command("verify_export", str(folder))

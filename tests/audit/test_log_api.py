@@ -153,6 +153,8 @@ def test_inclusion_and_consistency_hold_between_two_checkpoints(tenant: Tenant) 
         ),
         ("log/inclusion?index=0&size=999999999999999999", 404, "log.not_sealed"),
         ("log/inclusion?index=5&size=3", 400, "log.range_invalid"),
+        ("log/inclusion?index=0&size=0", 400, "log.range_invalid"),
+        ("log/consistency?from=1&to=0", 400, "log.range_invalid"),
         ("log/consistency?from=0&to=2", 400, "log.range_invalid"),
         ("log/consistency?from=3&to=2", 400, "log.range_invalid"),
         ("log/consistency?from=1&to=999", 404, "log.not_sealed"),

@@ -124,17 +124,26 @@ def test_waiting_doubles_with_each_wrong_code(person: User) -> None:
     secret = give_factor(person)
     with time_machine.travel(NOON, tick=False) as clock:
         waits = []
-        for _ in range(4):
+        for _ in range(6):
             second_factor.verify_code(user=person, code=wrong_code(secret))
             waits.append(second_factor.seconds_to_wait(user=person))
-            clock.shift(20)
-    assert waits == [2, 3, 5, 9]  # 1, 2, 4 and 8 seconds, rounded up
+            clock.shift(40)
+    assert waits == [0, 0, 5, 9, 17, 33]  # two slips are free; 4, 8, 16, 32 seconds, rounded up
+
+
+def test_the_right_code_is_taken_right_after_a_slip_or_two(person: User) -> None:
+    secret = give_factor(person)
+    with time_machine.travel(NOON, tick=False):
+        for _ in range(2):
+            second_factor.verify_code(user=person, code=wrong_code(secret))
+        assert second_factor.verify_code(user=person, code=code_at(secret)) is not None
 
 
 def test_a_right_code_during_the_wait_is_refused(person: User) -> None:
     secret = give_factor(person)
     with time_machine.travel(NOON, tick=False):
-        second_factor.verify_code(user=person, code=wrong_code(secret))
+        for _ in range(3):
+            second_factor.verify_code(user=person, code=wrong_code(secret))
         assert second_factor.verify_code(user=person, code=code_at(secret)) is None
 
 

@@ -28,6 +28,8 @@ def test_admin_pages_get_their_slash() -> None:
         "/mcp/",
         "/healthz/",
         "/.well-known/jwks.json/",
+        "/schemas",
+        "/schemas/adapter-manifest.v1.schema.json/",
     ],
 )
 @pytest.mark.parametrize("method", ["get", "post"])

@@ -19,6 +19,7 @@ from contextos.identity.field_encryption import decrypt_field, encrypt_field
 STEP_SECONDS = 30
 DIGITS = 6
 TOLERANCE_STEPS = 1
+FREE_SLIPS = 2  # wrong codes in a row that cost no waiting: people mistype, and then type it right
 
 
 # django-otp ships no types: to the type checker its classes are Any.
@@ -61,8 +62,8 @@ class TotpDevice(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[misc]
         return f"otpauth://totp/{label}?{urlencode({**query, 'period': STEP_SECONDS})}"
 
     def get_throttle_factor(self) -> int:
-        """Seconds of waiting after the first wrong code; doubles with each further one."""
-        return 1
+        """Nothing for a slip or two; then four seconds, doubling with each further wrong code."""
+        return 0 if self.throttling_failure_count <= FREE_SLIPS else 1
 
     def verify_token(self, token: Any) -> bool:
         """True once for a correct, unused code; wrong codes slow the next try down."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from audit.decisions import rows_of
 from tests.gateway.world import GatewayWorld
 from tests.recorded_worlds import ready
 
@@ -48,6 +50,26 @@ def test_a_refusal_that_was_recorded_names_run_and_decision(world: GatewayWorld)
     answer = _propose(world, args={"order_id": 7})
     told = dict(part.split("=") for part in answer["baggage"].split(","))
     assert told == {name: answer.json()[name] for name in ("run_id", "decision_id")}
+
+
+def _spans(world: GatewayWorld, traceparent: str) -> tuple[str, set[Any]]:
+    run = world.open_run()
+    same = traceparent.replace("TRACE", run["trace_id"])
+    body = {"run_id": run["run_id"], "capability_id": "orders.lookup"}
+    answer = world.post(CALLS, body | {"args": {"order_id": "ord_1001"}}, traceparent=same).json()
+    rows = rows_of(tenant_id=world.tenant_id, decision_id=answer["decision_id"])
+    assert {row["trace_id"] for row in rows} == {run["trace_id"]}
+    return run["trace_id"], {row["span_id"] for row in rows}
+
+
+def test_the_record_says_in_which_span_of_its_trace_the_call_was_proposed(
+    world: GatewayWorld,
+) -> None:
+    _, (span,) = _spans(world, "00-TRACE-b7ad6b7169203331-01")
+    assert re.fullmatch(r"[0-9a-f]{16}", span)
+    assert span != "b7ad6b7169203331", "the caller's span is its parent, not the call's own"
+    _, other = _spans(world, TRACEPARENT)
+    assert other == {None}, "a span of another trace would point nowhere"
 
 
 def test_who_is_not_known_gets_the_trace_and_no_baggage(world: GatewayWorld) -> None:

@@ -45,6 +45,17 @@ def test_a_switch_is_thrown_seen_and_lifted(house: House, scope: str) -> None:
     assert len(operator.get("kill-switches?state=lifted").json()["results"]) == 1
 
 
+@pytest.mark.proves("B19")
+def test_a_version_may_be_named_as_people_write_it(house: House) -> None:
+    version = house.published(orders())
+    operator = caller(house, "operator")
+    said = {"scope": "version", "id": "adp_orders@1.0.0", "reason": "Incident 311."}
+    assert operator.post("kill-switches", said).json()["id"] == version.version_id
+    assert _stopped(house) == "Incident 311."
+    unknown = operator.post("kill-switches", said | {"id": "adp_orders@9.0.0"})
+    assert code_of(unknown) == (422, "kill_switch.target_unknown")
+
+
 @pytest.mark.parametrize(
     ("body", "query", "reason"),
     [
