@@ -72,6 +72,16 @@ class Served:
         return found
 
     def _send(self, method: str, path: str, body: str | None, *, expected: int) -> bytes:
+        try:
+            status, text = self._asked(method, path, body)
+        except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+            self._kept.connection.close()  # the server ends what was silent for ten seconds
+            status, text = self._asked(method, path, body)
+        if status != expected:
+            self.errors += 1
+        return text
+
+    def _asked(self, method: str, path: str, body: str | None) -> tuple[int, bytes]:
         if not hasattr(self._kept, "connection"):
             self._kept.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         headers = {
@@ -80,10 +90,7 @@ class Served:
         }
         self._kept.connection.request(method, path, body, headers)
         answer = self._kept.connection.getresponse()
-        text: bytes = answer.read()
-        if answer.status != expected:
-            self.errors += 1
-        return text
+        return answer.status, answer.read()
 
 
 _LOOKUP: dict[str, object] = {
