@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
-from itertools import islice
-from operator import or_
+from itertools import chain, islice
 
-from django.db.models import Q
+from django.db import connection
 
 from audit import merkle
-from audit.models import Checkpoint, LogLeaf, LogNode
+from audit.models import Checkpoint, LogLeaf
 from contextos.core.errors import coded_error
 
 AT_ONCE = 500
@@ -66,9 +64,9 @@ def root_at(*, tenant_id: str, size: int) -> bytes:
 
 
 def _require_sealed(tenant_id: str, size: int) -> None:
-    newest = latest_checkpoint(tenant_id=tenant_id)
-    if newest is None or size > newest.tree_size:
-        sealed = newest.tree_size if newest else 0
+    sizes = Checkpoint.objects.filter(tenant_id=tenant_id).order_by("-tree_size")
+    sealed = sizes.values_list("tree_size", flat=True).first() or 0
+    if size > sealed:
         said = f"The log has {sealed} sealed leaves, not {size}."
         raise coded_error("log.not_sealed", message=said, data={"tree_size": sealed})
 
@@ -85,7 +83,7 @@ def _roots_over(tenant_id: str, subtrees: Sequence[merkle.Subtree]) -> list[byte
 
     def complete(height: int, position: int) -> bytes:
         level, (first, last) = _stored_under(height, position)
-        return merkle.root_of(_present(stored[level], place) for place in range(first, last))
+        return merkle.complete_root([_present(stored[level], at) for at in range(first, last)])
 
     return [merkle.root_over(start, end, complete) for start, end in subtrees]
 
@@ -96,14 +94,23 @@ def _stored_under(height: int, position: int) -> tuple[int, Span]:
     return level, (position << above, (position + 1) << above)
 
 
+_LEAVES = "SELECT log_index, leaf_hash FROM audit_logleaf WHERE tenant_id = %s AND ({within})"
+_NODES = (
+    "SELECT position, root_hash FROM audit_lognode WHERE tenant_id = %s AND level = %s "
+    "AND ({within})"
+)
+
+
 def _read_level(tenant_id: str, level: int, spans: Sequence[Span]) -> Mapping[int, bytes]:
     """The hashes of some places of a level; places side by side are one range."""
     joined = _joined(spans)
-    if level == 0:
-        leaves = LogLeaf.objects.filter(_within("log_index", joined), tenant_id=tenant_id)
-        return {place: bytes(leaf) for place, leaf in leaves.values_list("log_index", "leaf_hash")}
-    nodes = LogNode.objects.filter(_within("position", joined), tenant_id=tenant_id, level=level)
-    return {place: bytes(root) for place, root in nodes.values_list("position", "root_hash")}
+    column, statement, of = (
+        ("position", _NODES, [tenant_id, level]) if level else ("log_index", _LEAVES, [tenant_id])
+    )
+    within = " OR ".join([f"({column} >= %s AND {column} < %s)"] * len(joined))
+    with connection.cursor() as cursor:
+        cursor.execute(statement.format(within=within), [*of, *chain.from_iterable(joined)])
+        return {place: bytes(stored) for place, stored in cursor.fetchall()}
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:
@@ -114,11 +121,6 @@ def _joined(spans: Sequence[Span]) -> list[Span]:
         else:
             found.append((first, last))
     return found
-
-
-def _within(column: str, spans: Sequence[Span]) -> Q:
-    ranges = (Q((f"{column}__gte", first), (f"{column}__lt", last)) for first, last in spans)
-    return reduce(or_, ranges)
 
 
 def _present(hashes: Mapping[int, bytes], place: int) -> bytes:

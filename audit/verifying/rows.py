@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any
 
@@ -24,6 +24,7 @@ from psycopg.types.string import ByteaBinaryLoader
 from audit import decision_record, event_record
 from audit.tombstones import purged_leaves
 from audit.verifying.findings import Finding, Kind
+from audit.verifying.shapes import BETWEEN, NO_RECORD, Derived, Mentions, Shapes
 from contextos.core.errors import ContextOSError
 
 BLOCK = 2048  # leaves; a multiple of what one stored node stands for
@@ -57,12 +58,7 @@ _MENTIONS = (
 # place, leaf id, leaf of the log, text, leaf hash, time, then the columns: in one, or each
 Row = Sequence[Any]
 _COLUMNS_FROM = 6
-_BETWEEN = "\x1f"
 Read = Callable[[str, Sequence[Any]], list[Row]]
-Derived = Callable[[Mapping[str, Any]], tuple[Any, ...]]
-Mentions = Callable[[Mapping[str, Any]], tuple[tuple[str, str], ...]]
-# What reading a text as a record may raise that is none: no JSON, no object, no such member.
-_NO_RECORD = (ValueError, KeyError, TypeError, AttributeError)
 _sha256 = hashlib.sha256
 
 
@@ -82,7 +78,7 @@ def _rows(
     name: str, statement: str, columns: Sequence[str], derived: Derived, mentions: Mentions
 ) -> Rows:
     names = [f"r.{column}" for column in columns]
-    joined = f" || '{_BETWEEN}' || ".join(names)
+    joined = f" || '{BETWEEN}' || ".join(names)
     return Rows(
         name,
         statement.format(columns=f"CAST({joined} AS varchar)"),
@@ -222,7 +218,8 @@ def _check_missing(block: Block, present: Set[int], leaves: Sequence[Row]) -> li
 
 # --- one row, shortly ----------------------------------------------------------------------------
 def _check_rows(block: Block, kind: Rows, rows: Sequence[Row], read: Read) -> None:
-    doubtful = {row[0] for row in rows if not _is_as_sealed(block, kind, row)}
+    shapes = _shapes(block.tenant_id, kind)
+    doubtful = {row[0] for row in rows if not _is_as_sealed(block, row, shapes)}
     if doubtful:
         where = [block.tenant_id, min(doubtful), max(doubtful) + 1]
         for row in read(kind.apart, where):
@@ -230,47 +227,30 @@ def _check_rows(block: Block, kind: Rows, rows: Sequence[Row], read: Read) -> No
                 _judge(block, kind, row)
 
 
-def _is_as_sealed(block: Block, kind: Rows, row: Row) -> bool:
+@lru_cache(maxsize=4)
+def _shapes(tenant_id: str, kind: Rows) -> Shapes:
+    return Shapes(tenant_id, kind.derived, kind.mentions)
+
+
+def _is_as_sealed(block: Block, row: Row, shapes: Shapes) -> bool:
     """Whether everything about a row is plainly as it was sealed; with nearly all, it is."""
-    try:
-        record = _sealed_record(row)
-        if record is None or not (
-            _joined(kind.derived(record), row[_COLUMNS_FROM])
-            and record["tenant_id"] == block.tenant_id
-            and _same_time(row[5], record["created_at"])
-        ):
-            return False
-        for mention in kind.mentions(record):
-            block.mentions += mention_hash(*mention, row[1])
-    except _NO_RECORD:
-        return False
-    return True
-
-
-def _joined(values: Sequence[Any], stored: str) -> bool:
-    """Whether these are the columns. What holds the character between them is not settled so."""
-    spelled = [value if value.__class__ is str else _number(value) for value in values]
-    return _BETWEEN.join(spelled) == stored and stored.count(_BETWEEN) == len(values) - 1
-
-
-def _number(value: Any) -> str:
-    if value.__class__ is not int:
-        raise TypeError
-    return str(value)
-
-
-def _sealed_record(row: Row) -> dict[str, Any] | None:
-    """The record, if it has the leaf that was sealed and the hash that it states."""
     leaf, content = row[2], row[3]
     if content is None or row[4] != leaf or _sha256(_LEAF + content).digest() != leaf:
-        return None
-    record: dict[str, Any] = orjson.loads(content)
-    stated = record["record_hash"]
-    # No record can quote its own hash, so it is cut out where it first stands.
-    before, _, after = content.partition(b',"record_hash":"%b"' % stated.encode())
-    rest = _sha256(before)
-    rest.update(after)
-    return record if stated == f"sha256:{rest.hexdigest()}" else None
+        return False
+    try:
+        seen = shapes.read(content)
+        if seen is None or seen.line != row[_COLUMNS_FROM] or not _same_time(row[5], seen.time):
+            return False
+    except NO_RECORD:
+        return False
+    begins, ends = seen.around
+    rest = _sha256(content[:begins])
+    rest.update(content[ends:])
+    if seen.stated != f"sha256:{rest.hexdigest()}":
+        return False
+    for kind, value in seen.mentions:
+        block.mentions += mention_hash(kind, value, row[1])
+    return True
 
 
 # --- one row, with care --------------------------------------------------------------------------
@@ -280,7 +260,7 @@ def _judge(block: Block, kind: Rows, row: Row) -> None:
         return
     try:
         expected, mentioned = kind.derived(record), kind.mentions(record)
-    except _NO_RECORD:
+    except NO_RECORD:
         block.add(Kind.TEXT_UNREADABLE, f"the text is no {kind.name}", row[0])
         return
     _check_columns(block, row, kind.columns, expected)

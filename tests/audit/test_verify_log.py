@@ -261,6 +261,18 @@ def test_mentions_that_were_changed_are_found(outside: Path) -> None:
     assert kinds(verified(outside)) == {Kind.MENTIONS}
 
 
+def test_columns_that_together_say_the_same_are_found(outside: Path) -> None:
+    """Columns are read in one: a part of one that was moved to the next must not hide."""
+    record_decision(facts(run_id="run\x1f1", trace_id="2"))
+    Sealer().round()
+    assert verified(outside).findings == []
+    with without_triggers():
+        sql("UPDATE audit_decisionrow SET run_id = 'run', trace_id = %s", "1\x1f2")
+    (finding,) = verified(outside).findings
+    assert finding.kind is Kind.COLUMN
+    assert "run_id is 'run'" in finding.message
+
+
 @pytest.mark.proves("E1")
 def test_hostile_text_in_every_field_is_sealed_and_verified(outside: Path) -> None:
     hostile = HOSTILE.replace("\n", " ")[:60]
