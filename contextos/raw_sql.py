@@ -17,11 +17,12 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from psycopg import OperationalError, RawCursor
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import error_from_result
-from psycopg.pq import ConnStatus, ExecStatus
+from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus
 from psycopg.pq.abc import PGresult
 
 MARK = re.compile("%[%s]")  # where Django puts a parameter, or a percent sign
 _AT_MOST = 200  # statements prepared by name on one connection; any others take a cursor
+_NO_SUCH_STATEMENT = b"26000"
 
 
 @cache
@@ -68,13 +69,15 @@ def _listened_to(wrapper: Any, text: str, parameters: Sequence[Any]) -> tuple[An
 
 
 class _Lane:
-    """The shortest way over one connection; what it prepared dies with the connection."""
+    """The shortest way over one connection; what it prepared dies with the connection, or sooner:
+    with every transaction that is undone psycopg tells the server to forget all statements."""
 
-    __slots__ = ("_cursor", "_names", "_pg", "_transformer", "connection")
+    __slots__ = ("_cursor", "_names", "_numbers", "_pg", "_transformer", "connection")
 
     def __init__(self, connection: Any) -> None:
         self.connection, self._pg = connection, connection.pgconn
         self._transformer, self._names = Transformer(connection), dict[Any, bytes]()
+        self._numbers = itertools.count()  # no name twice: it may be the others that were forgotten
         self._cursor: RawCursor[Any] = RawCursor(connection)
 
     def is_open(self) -> bool:
@@ -94,6 +97,9 @@ class _Lane:
         values = transformer.dump_sequence(parameters, [PyFormat.AUTO] * len(parameters))
         name = self._names.get((text, transformer.types)) or self._prepared(text)
         result = self._pg.exec_prepared(name, values, transformer.formats)
+        if _is_forgotten(result):
+            self._names.clear()  # nothing was carried out yet, so that it can be asked again
+            result = self._pg.exec_prepared(self._prepared(text), values, transformer.formats)
         if result.status != ExecStatus.TUPLES_OK:
             raise self._fault(result)
         transformer.set_pgresult(result)
@@ -101,7 +107,7 @@ class _Lane:
 
     def _prepared(self, text: str) -> bytes:
         """A name for the text with parameters of these types, which are part of its plan."""
-        types, name = self._transformer.types, b"contextos_%d" % len(self._names)
+        types, name = self._transformer.types, b"contextos_%d" % next(self._numbers)
         result = self._pg.prepare(name, text.encode(), types)
         if result.status != ExecStatus.COMMAND_OK:
             raise self._fault(result)
@@ -112,6 +118,12 @@ class _Lane:
         if self._pg.status != ConnStatus.OK:  # hung up: libpq says so without a code of its own
             return OperationalError(result.get_error_message())
         return error_from_result(result, encoding=self.connection.info.encoding)
+
+
+def _is_forgotten(result: PGresult) -> bool:
+    if result.status == ExecStatus.TUPLES_OK:
+        return False
+    return result.error_field(DiagnosticField.SQLSTATE) == _NO_SUCH_STATEMENT
 
 
 def _lane(wrapper: Any) -> _Lane:

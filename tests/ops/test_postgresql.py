@@ -69,6 +69,25 @@ def test_a_statement_is_prepared_once_for_the_types_of_its_parameters() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_statements_outlive_a_transaction_that_was_undone() -> None:
+    """Psycopg deallocates everything then: after one refused write each later call was a 500."""
+    connection.close()
+    asked = "SELECT $1::int + 1"
+    for _ in range(3):
+        assert first_row(asked, [1]) == (2,)
+        with transaction.atomic():
+            assert first_row(asked, [2]) == (3,)  # prepared by psycopg itself in here
+            transaction.set_rollback(True)
+        assert first_row(asked, [3]) == (4,)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name FROM pg_prepared_statements WHERE statement = %s", [asked])
+        (one,) = cursor.fetchall()
+        cursor.execute(f"DEALLOCATE {one[0]}")
+    assert first_row("SELECT $1::int + 2", [1]) == (3,)
+    assert first_row(asked, [4]) == (5,)
+
+
+@pytest.mark.django_db(transaction=True)
 def test_nothing_is_prepared_where_a_pooler_would_forget_it() -> None:
     connection.ensure_connection()
     connection.connection.prepare_threshold = None
