@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.db import connection
+
 from contextos.core import strict_json
 from registry.manifest import normalise
 from registry.models import Capability
@@ -87,6 +89,8 @@ def _catalogue_rows(repeats: int) -> Iterator[Row]:
         )
         for number in range(10_000)
     )
+    with connection.cursor() as cursor:  # autovacuum does so by itself soon after rows came
+        cursor.execute(f"ANALYZE {Capability._meta.db_table}")
     tenant = version.tenant
     browser = browser_of(make_member(tenant, "platform_admin"), tenant)
     pages = iter(range(10_000_000))
