@@ -69,4 +69,4 @@ def test_a_text_that_never_changes_may_hold_any_character() -> None:
     opened = ready(GatewayWorld).open_run()
     found = query.model(run_id=opened["run_id"])
     assert found is not None
-    assert found.said == hostile  # type: ignore[attr-defined]
+    assert found.said == hostile

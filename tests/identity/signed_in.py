@@ -30,7 +30,7 @@ def browser_of(user: User, tenant: Tenant | None = None) -> Client:
     if tenant is not None:
         session[SESSION_KEY] = tenant.pk
     session.create()
-    client.cookies[settings.SESSION_COOKIE_NAME] = session.session_key
+    client.cookies[settings.SESSION_COOKIE_NAME] = str(session.session_key)
     return client
 
 
