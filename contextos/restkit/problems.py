@@ -28,7 +28,15 @@ from contextos.trace_context import current_trace
 
 _DATABASE_RETRY_MS = 1000
 _NO_CREDENTIALS = "auth.missing"
-_MACHINE_PATHS = ("/api/", "/mcp/", "/schemas/", "/.well-known/")
+_MACHINE_PATHS = (
+    "/api/",
+    "/mcp/",
+    "/schemas/",
+    "/.well-known/",
+    "/healthz/",
+    "/readyz/",
+    "/metrics/",
+)
 
 
 def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | None:

@@ -75,7 +75,9 @@ class ThrowBody(Body):
     """What to stop, and why; the tenant's own id stops everything."""
 
     scope = serializers.ChoiceField(choices=KillScope.choices)
-    id = StrictTextField(max_length=200)
+    id = StrictTextField(
+        max_length=200, help_text="A version by its version_id, or as adapter_id@version."
+    )
     reason = StrictTextField(max_length=_REASON_LIMIT, allow_blank=True, default="")
 
 

@@ -39,7 +39,8 @@ def test_machine_paths_never_redirect(path: str, method: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/api", "/api/nowhere", "/mcp", "/mcp/x", "/api/v1/", "/.well-known/x"]
+    "path",
+    ["/api", "/api/nowhere", "/mcp", "/mcp/x", "/api/v1/", "/.well-known/x", "/healthz/"],
 )
 def test_an_unknown_machine_path_is_a_problem_document(path: str) -> None:
     response = Client().get(path)
