@@ -15,7 +15,7 @@ from audit.export.selection import Block, Line
 
 _BUFFER = 1024 * 1024
 # Cells that begin with none of these need no guard; other risky characters are not plain.
-_DOUBTFUL = frozenset("=+-@ ")
+_AS_DOUBTFUL = bytes.maketrans(b"=+-@ ", b"=====")
 
 
 class CsvWriter(Writer):
@@ -30,8 +30,8 @@ class CsvWriter(Writer):
         columns = chosen_columns(self.cover.columns)
         self._read, self._commas = RowReader(columns), len(columns) - 1
         self._file: IO[bytes] = self.path.open("ab" if self.resumed else "wb", buffering=_BUFFER)
-        self._lines: list[str] = []
-        sink = SimpleNamespace(write=self._lines.append)
+        self._lines: list[bytes] = []
+        sink = SimpleNamespace(write=lambda line: self._lines.append(line.encode()))
         self._write_quoted = csv.writer(sink, lineterminator="\r\n").writerow
         if not self.resumed:
             self._write_quoted([column.name for column in columns])
@@ -50,13 +50,9 @@ class CsvWriter(Writer):
         """Rows in which no cell needs a guard or quotes, which are nearly all, go the short way."""
         values = self._read(record_of(text))
         cells = [value if value.__class__ is str else _plainly(value) for value in values]
-        row = ",".join(cells)
-        if (
-            _is_plain(text)
-            and row.count(",") == self._commas
-            and _DOUBTFUL.isdisjoint([cell[:1] for cell in cells])
-        ):
-            self._lines.append(f"{row}\r\n")
+        row = ",".join(cells).encode()
+        if _is_plain(text) and row.count(b",") == self._commas and not _has_doubtful(row):
+            self._lines += row, b"\r\n"
         else:
             self._write_quoted([_cell(value) for value in values])
 
@@ -77,13 +73,19 @@ class CsvWriter(Writer):
         self._file.close()
 
     def _pass_on(self) -> None:
-        self._file.write("".join(self._lines).encode())
+        self._file.write(b"".join(self._lines))
         self._lines.clear()
 
 
 def _is_plain(text: bytes) -> bool:
     """Whether every value of a record is printable ASCII without quotes: JSON escapes the rest."""
     return text.isascii() and b"\\" not in text and b"\x7f" not in text
+
+
+def _has_doubtful(row: bytes) -> bool:
+    """Whether a cell begins with one of them; asked of the whole row at once."""
+    marked = row.translate(_AS_DOUBTFUL)
+    return b",=" in marked or marked.startswith(b"=")
 
 
 def _cell(value: Any) -> Any:

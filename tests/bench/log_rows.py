@@ -6,6 +6,7 @@ import hashlib
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ from audit.models import DecisionBody, DecisionRow, LogHead, UnsealedLeaf
 from audit.sealer import Sealer
 from audit.verifying.log import verify_tenant
 from audit.verifying.processes import usual_jobs
-from contextos.core.clock import utcnow
+from contextos.core.clock import format_time, utcnow
 from contextos.core.ids import new_id, timed_id
-from tests.audit.logs import facts
+from tests.audit.logs import MOMENT, facts
 from tests.bench.measure import Row, p95_ms
 
 _HASH = "sha256:" + "0123456789abcdef" * 4
@@ -92,9 +93,11 @@ def fill_records(records: int, *, first: int = 0) -> None:
 
 
 def _record(number: int) -> tuple[str, dict[str, Any], str, bytes]:
-    record = {**_TEMPLATE, "decision_id": f"dec_bench{number:020d}"}
+    # A millisecond apart: ids, heads and texts then lie in one order, as calls write them.
+    moment = MOMENT + timedelta(milliseconds=number)
+    own = {"decision_id": f"dec_bench{number:020d}", "created_at": format_time(moment)}
+    record = {**_TEMPLATE, **own}
     text = hashed_text(record)
-    moment = columns_of(record)["created_at"]
     return timed_id("rec", moment, order=1), columns_of(record), text, leaf_hash(text)
 
 
