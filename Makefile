@@ -79,7 +79,8 @@ scale: setup ## Large tables, thousands of repeats, property tests at their full
 faults: setup ## Kill processes and services in mid-call (LONG=1: every point, 10,000 calls; WRITE=1: the docs page)
 	@rm -f build/faults.json
 	@echo "== real processes on PostgreSQL and Redis, and the embedded worker on SQLite"
-	@$(if $(LONG),CONTEXTOS_FAULTS_LONG=1) $(PY) scripts/with_services.py $(PYTEST) -m faults -q -rs tests/faults
+	@$(if $(LONG),CONTEXTOS_FAULTS_LONG=1) $(PY) scripts/with_services.py $(PYTEST) $(if $(LONG),,$(WALKS)) \
+		-m faults -q -rs tests/faults
 	@echo "== a failure at every statement, on SQLite too"
 	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) -m faults -q tests/faults/test_broken_statements.py
 	@$(if $(LONG),CONTEXTOS_FAULTS_LONG=1) $(PY) -m tests.faults $(if $(WRITE),--write-docs)

@@ -15,7 +15,10 @@ FOLDER = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every test here belongs to `make faults`, not to `make test`."""
+    """Every test here belongs to `make faults`, not to `make test`.
+
+    The short form runs in two processes, each with a plant of its own: most of it is waiting.
+    """
     for item in items:
         if item.path.is_relative_to(FOLDER):
             item.add_marker(pytest.mark.faults)

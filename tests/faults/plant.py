@@ -182,6 +182,17 @@ class Plant:
             lambda: self.store.under_way() == 0, "every call has ended", seconds=seconds
         )
 
+    def worked_off(self, *, pause: float) -> float:
+        """Wait for a long queue, however slow the machine: something has to end all the time."""
+        started = last = time.monotonic()
+        left = self.store.under_way()
+        while left:
+            time.sleep(0.2)
+            before, left = left, self.store.under_way()
+            last = time.monotonic() if left < before else last
+            assert time.monotonic() - last < pause, f"nothing ended for {pause:.0f} s, {left} left"
+        return time.monotonic() - started
+
     def ended(self, *tool_call_ids: str, seconds: float = 30.0) -> None:
         """Wait until these have ended, those included that wait for people."""
         wait_until(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import time
 from collections.abc import Iterator
@@ -62,11 +63,14 @@ class Results:
                 row.unknown += after[2] - before[2]
 
     def write(self, file: Path = FILE) -> None:
-        """Beside what an earlier part of the same run has written."""
-        known = {row.fault: row for row in read_rows(file)}
-        merged = [asdict(row) for row in {**known, **self.rows}.values()]
+        """Beside what other parts of the same run have written, or are writing just now."""
         file.parent.mkdir(exist_ok=True)
-        file.write_text(json.dumps(merged, indent=2) + "\n")
+        with file.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            known = {row.fault: row for row in read_rows(file)}
+            merged = {**known, **self.rows}
+            rows = [asdict(merged[fault]) for fault in sorted(merged, key=str.casefold)]
+            file.write_text(json.dumps(rows, indent=2) + "\n")
 
 
 def read_rows(file: Path = FILE) -> list[Row]:

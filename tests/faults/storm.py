@@ -64,8 +64,10 @@ class Tally:
 class Storm:
     """Callers in threads draw wishes from one bag until it is empty or the time is up."""
 
-    def __init__(self, plant: Plant, *, calls: int, seconds: float, threads: int) -> None:
-        self._plant, self._calls, self._threads = plant, calls, threads
+    def __init__(
+        self, plant: Plant, *, calls: int, kills: int, seconds: float, threads: int
+    ) -> None:
+        self._plant, self._calls, self._kills, self._threads = plant, calls, kills, threads
         self._until = time.monotonic() + seconds
         self._chance = random.Random(20261116)
         self._lock = threading.Lock()
@@ -75,7 +77,7 @@ class Storm:
         self.tally = Tally()
 
     def rage(self) -> Tally:
-        """Call and kill until the end."""
+        """Call and kill until the end; workers die on while they work off what was called."""
         started, over = time.monotonic(), threading.Event()
         killer = threading.Thread(target=self._kill_now_and_then, args=[over])
         watcher = threading.Thread(target=self._watch, args=[over])
@@ -130,7 +132,8 @@ class Storm:
 
     def _kill_now_and_then(self, over: threading.Event) -> None:
         """A worker's child, then the whole worker, and again; each time a sealer as well."""
-        while not over.wait(self._chance.uniform(3, 6)):
+        while not over.is_set() or self.tally.kills < self._kills:
+            time.sleep(self._chance.uniform(3, 6))
             self.tally.kills += 1
             sealer = self._chance.choice(SEALERS)
             self._plant.kill(sealer)

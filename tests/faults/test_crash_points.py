@@ -38,7 +38,7 @@ class Crash:
     effects: int
     text: str = "quick"
     verdict: str = "approve"
-    long: bool = False  # only in the long form
+    long: bool = False  # only in the long form: another point of the short one ends the same way
 
     def __str__(self) -> str:
         return f"{self.point} ({self.capability})"
@@ -59,9 +59,9 @@ def _sealer(step: str, statement: str, moment: Moment) -> Point:
 CALLS = "/api/v1/tool-calls"
 CRASHES = (
     # accept: claim, call and records in one statement
-    Crash(_web("accept", ACCEPT, BEFORE), POST_BLINDLY, "ok", 1),
+    Crash(_web("accept", ACCEPT, BEFORE), POST_BLINDLY, "ok", 1, long=True),
     Crash(_web("accept", ACCEPT, AFTER), POST_BLINDLY, "ok", 1),
-    Crash(_web("accept", CALLS, Moment.ANSWERING), POST_BLINDLY, "ok", 1),
+    Crash(_web("accept", CALLS, Moment.ANSWERING), POST_BLINDLY, "ok", 1, long=True),
     Crash(_web("accept", ACCEPT, AFTER), READ, "ok", 1, long=True),
     # a quick read, ended by the web process itself
     Crash(_web("end", END, BEFORE), READ, "ok", 2),
@@ -71,7 +71,7 @@ CRASHES = (
     Crash(_web("gate", ACCEPT, AFTER), WIPE, "ok", 1, long=True),
     Crash(_web("vote", VOTE, Moment.BEFORE_COMMIT), WIPE, "ok", 1),
     Crash(_web("vote", VOTE, Moment.AFTER_COMMIT), WIPE, "ok", 1, long=True),
-    Crash(_web("resume", RESUME, BEFORE), WIPE, "ok", 1),
+    Crash(_web("resume", RESUME, BEFORE), WIPE, "ok", 1, long=True),
     Crash(_web("resume", RESUME, AFTER), WIPE, "ok", 1),
     Crash(_web("refusal", END, BEFORE), WIPE, "rejected", 0, verdict="reject", long=True),
     Crash(_web("refusal", END, AFTER), WIPE, "rejected", 0, verdict="reject", long=True),
@@ -81,7 +81,14 @@ CRASHES = (
     Crash(_worker("lease", LEASE, AFTER), POST, "ok", 1, long=True),
     Crash(_worker("lease", LEASE, AFTER), WIPE, "unknown_outcome", 0, long=True),
     # in mid-call: the function kills whoever waits for its answer
-    Crash(_worker("effect", MID_CALL, BEFORE), POST_BLINDLY, "unknown_outcome", 0, "die before"),
+    Crash(
+        _worker("effect", MID_CALL, BEFORE),
+        POST_BLINDLY,
+        "unknown_outcome",
+        0,
+        "die before",
+        long=True,
+    ),
     Crash(_worker("effect", MID_CALL, AFTER), POST_BLINDLY, "unknown_outcome", 1, "die after"),
     Crash(_worker("effect", MID_CALL, AFTER), POST, "ok", 1, "die after", long=True),
     # what the sweep does about an attempt that was lost
@@ -89,7 +96,7 @@ CRASHES = (
     Crash(_worker("requeue", REQUEUE, AFTER), POST, "ok", 1, "dawdle", long=True),
     # the end: state, record, output and budget in one statement
     Crash(_worker("end", END, BEFORE), POST, "ok", 1, long=True),
-    Crash(_worker("end", END, BEFORE), POST_BLINDLY, "unknown_outcome", 1),
+    Crash(_worker("end", END, BEFORE), POST_BLINDLY, "unknown_outcome", 1, long=True),
     Crash(_worker("end", END, BEFORE), WIPE, "unknown_outcome", 1, long=True),
     Crash(_worker("end", END, AFTER), POST_BLINDLY, "ok", 1),
     # the seal: leaves leave the queue, the tree grows, a checkpoint is signed, in one transaction

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
@@ -12,7 +13,7 @@ from tests.faults.ledger_manifests import POST, POST_BLINDLY, READ
 from tests.faults.plant import Plant, wait_until
 from tests.faults.results import Results
 
-WRITERS, WRITES = 8, 120
+WRITERS, WRITES = 8, 120 if os.environ.get("CONTEXTOS_FAULTS_LONG") else 60
 
 
 @pytest.mark.proves("C9", "C12")
