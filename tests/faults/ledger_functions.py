@@ -77,12 +77,14 @@ def _recorded(call: Call) -> bool | None:
     url = os.environ.get(DATABASE_VARIABLE, "")
     if not url.startswith("postgresql"):
         return None
-    try:
-        found = _database(url).execute(_RECORDED.encode(), [call.tool_call_id]).fetchone()
-    except psycopg.Error:
-        _database.cache_clear()
-        return None
-    return bool(found and found[0])
+    for _ in range(2):  # the connection may be one that an earlier fault has cut
+        try:
+            found = _database(url).execute(_RECORDED.encode(), [call.tool_call_id]).fetchone()
+        except psycopg.Error:
+            _database.cache_clear()
+        else:
+            return bool(found and found[0])
+    return None
 
 
 @cache
