@@ -6,7 +6,7 @@ DATA_DIR ?= .demo
 READY_FILE ?= $(DATA_DIR)/ready.json
 PYTEST := $(PY) -m pytest
 # Each worker takes a stretch of the suite, so that what a module sets up is set up once.
-WORKERS ?= 2
+WORKERS ?= 3
 SPREAD := -n $(WORKERS) --dist worksteal
 # Compiled code is kept even where the shell says otherwise: hundreds of processes start from it.
 export PYTHONDONTWRITEBYTECODE :=
@@ -34,17 +34,24 @@ test-pg: setup
 # The rooms whose work a database could do differently; the rest ran above and would say the same.
 WITH_DATABASE := approvals audit gateway identity review registry/services
 # Pages, words, files and sums are the same on every database.
-ELSEWHERE := approvals/admin approvals/admin_gates approvals/api approvals/test_gate_diff.py \
+ELSEWHERE := approvals/admin approvals/admin_gates approvals/api approvals/test_amounts_migration.py \
+	approvals/test_eligibility.py approvals/test_gate_diff.py approvals/test_notify.py \
 	approvals/test_notify_pages.py approvals/test_risk_words.py audit/api audit/reports audit/test_admin.py \
-	audit/test_auditor_changes_nothing.py audit/test_bundle_trust.py audit/test_export_formats.py \
-	audit/test_exports_admin.py audit/test_keeping_pages.py audit/test_log_page.py audit/test_merkle.py \
-	audit/test_offline_ed25519.py audit/test_proof_guide.py audit/test_record_search_page.py \
-	gateway/admin gateway/connectors gateway/credentials gateway/figures/test_measures.py \
-	gateway/replaying/test_packets.py gateway/replaying/test_surfaces.py gateway/test_critic.py \
-	gateway/test_explaining.py gateway/test_error_model.py gateway/test_normalise.py \
-	gateway/test_published_schemas.py gateway/test_tracing.py identity/test_admin_pages.py \
-	identity/test_commands.py identity/test_cross_tenant.py identity/test_key_cache.py \
-	identity/test_people_page_guards.py identity/test_role_matrix.py identity/test_trusted_issuers.py
+	audit/test_auditor_changes_nothing.py audit/test_bundle.py audit/test_bundle_trust.py \
+	audit/test_export_formats.py audit/test_exports_admin.py audit/test_keeping_pages.py \
+	audit/test_log_page.py audit/test_merkle.py audit/test_offline_ed25519.py audit/test_proof_guide.py \
+	audit/test_record_search_page.py audit/test_report_definitions.py gateway/admin \
+	gateway/api/test_plans.py gateway/connectors gateway/credentials gateway/figures/test_measures.py \
+	gateway/figures/test_mode_corrections.py gateway/figures/test_surfaces.py \
+	gateway/replaying/test_differences.py gateway/replaying/test_packets.py \
+	gateway/replaying/test_periods.py gateway/replaying/test_surfaces.py gateway/siem \
+	gateway/test_callbacks.py gateway/test_critic.py gateway/test_discovery.py gateway/test_error_model.py \
+	gateway/test_explaining.py gateway/test_hardening.py gateway/test_long_poll.py gateway/test_normalise.py \
+	gateway/test_policy_history.py gateway/test_published_schemas.py gateway/test_tracing.py \
+	identity/test_admin_pages.py identity/test_commands.py identity/test_cross_tenant.py \
+	identity/test_key_cache.py identity/test_people_page_guards.py identity/test_role_matrix.py \
+	identity/test_trusted_issuers.py registry/services/test_compiled.py registry/services/test_documents.py \
+	registry/services/test_no_record_no_change.py registry/services/test_other_process.py
 test-sqlite: setup
 	@echo "== fast pass on SQLite, the embedded default: what a database could do differently"
 	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) $(SPREAD) -m "not (e2e or live or scale or faults or slow or conformance or hypothesis)" -q \

@@ -119,18 +119,19 @@ def _stage(pointer: str, before: Stage, after: Stage) -> Iterator[GateChange]:
 def _groups(
     pointer: str, place: str, old: tuple[str, ...], new: tuple[str, ...]
 ) -> Iterator[GateChange]:
-    """Added ones widen: people may vote who could not. Removed ones alone narrow."""
+    """Both ways widen: who comes may say yes, and who goes can't say no any more."""
     added, removed = sorted(set(new) - set(old)), sorted(set(old) - set(new))
     if not added and not removed:
         return
     title = f"{place}: {'more' if added and not removed else 'other' if added else 'fewer'} groups"
-    why = (
-        f"People of {', '.join(added)} may vote too."
-        if added
-        else f"People of {', '.join(removed)} may not vote here any more."
+    why = [
+        f"People of {', '.join(added)} may vote too." if added else "",
+        f"People of {', '.join(removed)} can't say no here any more." if removed else "",
+    ]
+    said = " ".join(filter(None, why))
+    yield _change(
+        pointer, Direction.WIDENS, title, said, ", ".join(sorted(old)), ", ".join(sorted(new))
     )
-    direction = Direction.WIDENS if added else Direction.NARROWS
-    yield _change(pointer, direction, title, why, ", ".join(sorted(old)), ", ".join(sorted(new)))
 
 
 def _order(
@@ -192,7 +193,7 @@ def _factor(before: FactorRule, after: FactorRule) -> Iterator[GateChange]:
 
 # --- escalations, reminders, texts ---------------------------------------------------------------
 def _escalations(before: GateTerms, after: GateTerms) -> Iterator[GateChange]:
-    """Compared by what they do: from which second on each group may vote too."""
+    """Compared by what they do: from which second on each group may say yes, and may say no."""
     old, new = _brought_in(before), _brought_in(after)
     for name in sorted(old.keys() | new.keys()):
         was, now = old.get(name), new.get(name)
@@ -201,9 +202,9 @@ def _escalations(before: GateTerms, after: GateTerms) -> Iterator[GateChange]:
         sooner = now is not None and (was is None or now < was)
         yield _change(
             "/escalations",
-            Direction.WIDENS if sooner else Direction.NARROWS,
+            Direction.WIDENS,
             f"Escalation to {name}",
-            "They may vote sooner." if sooner else "They may vote later, or not at all.",
+            "They may say yes sooner." if sooner else "They may say no later, or not at all.",
             _after(was),
             _after(now),
         )

@@ -18,6 +18,7 @@ from approvals.states import RequestState
 from audit.admin.window import auditor_window, is_only_auditor_here
 from contextos.adminkit.tenancy import acting_tenant
 from contextos.identity.access import roles_of
+from contextos.identity.backends import acting_roles
 from contextos.identity.models import User
 
 MOST_VERSIONS = 1000
@@ -54,9 +55,16 @@ class Viewer:
         found = self._known.get(self.user.pk)
         if found is not None:
             return found
-        votes = bool(self._known) and VOTING_ROLE in roles_of(self.user, self.tenant_id)
+        votes = bool(self._known) and self._votes
         none: frozenset[str] = frozenset()
         return Keeper(self.user.pk, self.user.user_id, str(self.user), votes, none, none)
+
+    @cached_property
+    def _votes(self) -> bool:
+        """Holds the voting role: known with the permissions, so that others cost no statement."""
+        here = getattr(self.user, "acting_tenant_id", None) == self.tenant_id
+        roles = acting_roles(self.user) if here else roles_of(self.user, self.tenant_id)
+        return VOTING_ROLE in roles
 
     @cached_property
     def lent(self) -> list[Lent]:
@@ -68,7 +76,7 @@ class Viewer:
     @cached_property
     def gates(self) -> frozenset[str]:
         """The gates whose requests concern them; none without the voting role."""
-        if not self.keeper.votes:
+        if not self._votes or not self.keeper.votes:
             return frozenset()
         borrowed = (
             gate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.contrib.admin import ModelAdmin, site
@@ -81,14 +82,28 @@ def may_open(request: HttpRequest, model_admin: ModelAdmin[Any]) -> bool:
 
 
 def _entries(request: HttpRequest, model_admin: ModelAdmin[Any]) -> list[Entry]:
+    return [
+        entry
+        for entry, permission in _lines(model_admin)
+        if not permission or request.user.has_perm(permission)
+    ]
+
+
+@cache
+def _lines(model_admin: ModelAdmin[Any]) -> tuple[tuple[Entry, str], ...]:
+    """A page and those that belong to it, with what each asks for; the same for everybody."""
     own = _entry(model_admin)
     lines: Sequence[MenuLine] = getattr(model_admin, "nav_more", ())
     more = [
-        Entry(own.group, line.order, line.title, line.icon, named_url(line.url_name), line.badge)
+        (
+            Entry(
+                own.group, line.order, line.title, line.icon, named_url(line.url_name), line.badge
+            ),
+            line.permission,
+        )
         for line in lines
-        if not line.permission or request.user.has_perm(line.permission)
     ]
-    return [own, *more]
+    return ((own, ""), *more)
 
 
 def _entry(model_admin: ModelAdmin[Any]) -> Entry:

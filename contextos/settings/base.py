@@ -134,6 +134,11 @@ AUTHENTICATION_BACKENDS = [
     "contextos.identity.backends.MembershipBackend",
     "guardian.backends.ObjectPermissionBackend",
 ]
+# Scrypt wants memory as well as time of who guesses, and a third of the time of who signs in.
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.ScryptPasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {

@@ -81,7 +81,7 @@ def arrivals(browser: Browser, demo: Demo) -> Iterator[Callable[[Any], Visitor]]
 
     def arrive(state: Any = None) -> Visitor:
         context = browser.new_context(viewport=WIDE, storage_state=state)  # type: ignore[arg-type]
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(30_000)
         # How pages look does not depend on the database: the pass on SQLite judges it for both.
         looks = demo.database_url is None
         visitor = Visitor(context.new_page(), demo.url, judges_looks=looks)

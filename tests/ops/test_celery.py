@@ -30,6 +30,7 @@ def test_every_scheduled_task_is_known_to_the_worker() -> None:
     assert scheduled <= set(app.tasks)
 
 
+@pytest.mark.live
 def test_the_web_server_sends_to_the_broker_that_the_environment_names(tmp_path: Path) -> None:
     url = "redis://127.0.0.1:1/0"
     told = {"CONTEXTOS_DATA_DIR": str(tmp_path), "REDIS_URL": url}
@@ -59,6 +60,7 @@ def _read_until(child: subprocess.Popen[str], words: str) -> list[str]:
     raise AssertionError("".join(lines))
 
 
+@pytest.mark.live
 def test_a_worker_starts_logs_in_our_form_and_ends_on_sigterm(
     environment: dict[str, str],
 ) -> None:
@@ -72,6 +74,7 @@ def test_a_worker_starts_logs_in_our_form_and_ends_on_sigterm(
     assert all(record["logger"] for record in records)
 
 
+@pytest.mark.live
 def test_beat_starts_and_ends_on_sigterm(environment: dict[str, str], tmp_path: Path) -> None:
     command = [*CELERY, "beat", "--schedule", str(tmp_path / "beat"), "--pidfile", ""]
     # The line before its first nap: a signal in the middle of its start has no handler yet.

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from celery.schedules import crontab, schedule
 from django.conf import settings
 
@@ -116,6 +117,7 @@ def note(a: int, *, b: int) -> None:
     NOTES.append((a, b))
 
 
+@pytest.mark.live
 def test_the_command_runs_until_sigterm(tmp_path: Path) -> None:
     environment = bare_environment() | {"CONTEXTOS_DATA_DIR": str(tmp_path)}
     with started(manage("run_embedded"), environment) as worker:

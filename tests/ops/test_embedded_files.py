@@ -22,6 +22,7 @@ def migrated(folder: Path) -> Path:
     return folder / "contextos.sqlite3"
 
 
+@pytest.mark.live
 def test_a_new_database_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     database = migrated(tmp_path)
     assert database.stat().st_size > 0

@@ -55,6 +55,7 @@ def _get(port: int, path: str) -> tuple[int, bytes, dict[str, str]]:
         connection.close()
 
 
+@pytest.mark.live
 def test_a_taken_port_is_refused_before_anything_starts(
     environment: dict[str, str], taken_port: int
 ) -> None:
@@ -76,6 +77,7 @@ def test_a_free_port_is_not_refused() -> None:
     refuse_taken_port("127.0.0.1", free_port())
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("flags", [[], ["--asgi"]])
 def test_it_serves_logs_in_our_form_and_ends_on_sigterm(
     environment: dict[str, str], flags: list[str]
@@ -98,6 +100,7 @@ def test_it_serves_logs_in_our_form_and_ends_on_sigterm(
     assert output == ""
 
 
+@pytest.mark.live
 def test_a_request_in_flight_is_finished_before_the_end(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -120,6 +123,7 @@ def test_a_request_in_flight_is_finished_before_the_end(
     assert server.returncode == 0
 
 
+@pytest.mark.live
 def test_a_killed_server_leaves_no_worker_behind(environment: dict[str, str]) -> None:
     port = free_port()
     with started(manage("serve", "--port", str(port)), environment) as server:

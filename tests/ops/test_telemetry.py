@@ -114,12 +114,14 @@ def test_a_collector_that_is_gone_breaks_nothing(environment: dict[str, str]) ->
     assert outcome.stdout.strip() == f"00-{TRACE}-{PARENT}-01"
 
 
+@pytest.mark.live
 def test_without_a_collector_nothing_of_it_is_loaded(environment: dict[str, str]) -> None:
     code = "import sys, contextos.wsgi; print([m for m in sys.modules if 'opentelemetry.sdk' in m])"
     outcome = run(["-c", code], environment)
     assert (outcome.returncode, outcome.stdout.strip()) == (0, "[]")
 
 
+@pytest.mark.live
 def test_with_a_collector_everything_that_reaches_out_is_traced(
     environment: dict[str, str],
 ) -> None:

@@ -184,6 +184,7 @@ def _manage(*arguments: str, data: bytes, folder: Path) -> "subprocess.Completed
     )
 
 
+@pytest.mark.live
 @pytest.mark.parametrize(
     ("data", "code"),
     [(PASSING.read_bytes(), 0), (FAILING.read_bytes(), 1), (b'{"a":1,"a":2}', 2)],

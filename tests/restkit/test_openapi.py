@@ -19,7 +19,7 @@ from contextos.restkit.problems import problem_body
 def description() -> dict[str, Any]:
     response = Client().get("/api/schema")
     assert response.status_code == 200
-    loaded: dict[str, Any] = yaml.safe_load(response.content)
+    loaded: dict[str, Any] = yaml.load(response.content, Loader=yaml.CSafeLoader)
     return loaded
 
 
@@ -28,9 +28,9 @@ def test_the_description_is_valid_openapi(description: dict[str, Any]) -> None:
     assert description["openapi"].startswith("3.")
 
 
-def test_it_can_be_had_as_json() -> None:
+def test_it_can_be_had_as_json(description: dict[str, Any]) -> None:
     response = Client().get("/api/schema", headers={"accept": "application/json"})
-    validate_schema(response.json())  # type: ignore[no-untyped-call]
+    assert response.json() == description
 
 
 def test_it_says_what_a_problem_looks_like(description: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from approvals.viewer import Viewer
 from contextos.identity.models import User
 from tests.approvals.admin.desk import GATE, QUEUE, Desk, page
 from tests.approvals.admin.rows import TERMS, request_row
-from tests.factories import SYSTEM
+from tests.factories import SYSTEM, make_member
 
 MOST_STATEMENTS = 12
 TWO_STAGES = {
@@ -218,6 +218,17 @@ def test_mine_is_exactly_what_eligibility_would_let_me_decide(desk: Desk) -> Non
         expected = {row.pk for row in waiting if _may_decide(user, row)}
         assert {row.pk for row in viewer.mine()} == expected, user
         assert viewer.mine_count == len(expected)
+
+
+def test_whoever_does_not_vote_has_a_menu_that_asks_nothing_of_the_queue(
+    desk: Desk, django_assert_num_queries: Any
+) -> None:
+    operator = make_member(desk.tenant, "operator")
+    operator.acting_tenant_id = str(desk.tenant.pk)
+    desk.request()
+    viewer = Viewer(operator, str(desk.tenant.pk))  # reads the roles with the permissions
+    with django_assert_num_queries(0):
+        assert viewer.mine_count == 0
 
 
 def _may_decide(user: User, row: ApprovalRequest) -> bool:

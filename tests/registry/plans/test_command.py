@@ -86,6 +86,7 @@ def test_a_file_that_is_not_there_exits_with_2(tmp_path: Path) -> None:
         assert refused.value.returncode == 2
 
 
+@pytest.mark.live
 def test_from_the_command_line_it_needs_no_database(tmp_path: Path) -> None:
     path = _file(tmp_path, {"plan": plan(refund(idempotency_key=None)), "pack": pack()})
     outcome = subprocess.run(
