@@ -32,8 +32,9 @@ def prepare_decision(
     text, columns = hashed_text(record), derived_columns(record)
     strict_json.refuse_unreadable(text, max_bytes=MAX_RECORD_BYTES)
     moment, leaf = columns["created_at"], leaf_hash(text)
-    # Its id says the record's own time, so that a search of a period is a range of ids.
-    record_id = timed_id("rec", moment, order=facts.seq)
+    # Its id says the record's own time, so that a search of a period is a range of ids; of one
+    # millisecond, which is what the record says, it keeps the order too.
+    record_id = timed_id("rec", facts.created_at, order=facts.seq)
     head = {"record_id": record_id, **columns, "leaf_hash": leaf}
     body = {"record_id": record_id, "created_at": moment, "text": text}
     waiting = {

@@ -24,7 +24,9 @@ _TIME_BITS = 42
 _RANDOM_BITS = 88
 _FRESH_BITS = 86  # leaves room above for the steps taken within the same millisecond
 _STEP_BITS = 80
-_ORDER_BITS = _RANDOM_BITS - _STEP_BITS
+_MICRO_BITS = 10  # what a timed id says below its millisecond
+_ORDER_BITS = 8
+_TIMED_BITS = _RANDOM_BITS - _MICRO_BITS - _ORDER_BITS
 MOST_AHEAD_MS = 10 * 60 * 1000
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 _EPOCH_MS = int(_EPOCH.timestamp() * 1000)
@@ -142,14 +144,15 @@ def new_id(prefix: str, *, source: IdSource = _source) -> str:
 
 
 def timed_id(prefix: str, moment: datetime, *, order: int) -> str:
-    """An id that says exactly that moment; of one millisecond the lower order sorts first.
+    """An id that says exactly that moment; of one microsecond the lower order sorts first.
 
     For rows whose time is given: a range of times is then a range of ids.
     """
     if prefix not in PREFIXES:
         raise LookupError(f"id prefix {prefix!r} is not in contextos.core.ids.PREFIXES")
-    place = min(max(0, order), (1 << _ORDER_BITS) - 1) << _STEP_BITS
-    number = _milliseconds(moment) << _RANDOM_BITS | place | _random_bits(_STEP_BITS)
+    number = _milliseconds(moment) << _MICRO_BITS | moment.microsecond % 1000
+    number = number << _ORDER_BITS | min(max(0, order), (1 << _ORDER_BITS) - 1)
+    number = number << _TIMED_BITS | _random_bits(_TIMED_BITS)
     return f"{prefix}_{_encode(number)}"
 
 

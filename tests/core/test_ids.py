@@ -75,6 +75,19 @@ def test_ids_of_different_processes_sort_by_time(moment: int, later: int) -> Non
     assert int(parse_id(first).created_at.timestamp() * 1000) in (moment, moment - 1)
 
 
+@given(st.datetimes(datetime(2020, 1, 1), datetime(2150, 1, 1)), st.integers(1, 999))
+def test_timed_ids_sort_by_their_moment_to_the_microsecond_then_by_order(
+    naive: datetime, later: int
+) -> None:
+    moment = naive.replace(tzinfo=UTC)
+    first, second = (ids.timed_id("rec", moment, order=order) for order in (1, 2))
+    third = ids.timed_id("rec", moment + timedelta(microseconds=later), order=1)
+    assert first < second < third
+    floor = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+    assert parse_id(first).created_at == floor
+    assert ids.first_id("rec", moment) < first
+
+
 def test_a_burst_within_one_millisecond_rolls_over_in_order() -> None:
     source = IdSource(clock_ms=lambda: 1_800_000_000_000)
     made = [new_id("run", source=source) for _ in range(5000)]
