@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +15,7 @@ from contextos.core.canonical import canonicalise
 from contextos.core.clock import utcnow
 from contextos.core.errors import coded_error
 from contextos.core.ids import new_id
+from contextos.core.randomness import random_bytes
 from contextos.identity.field_encryption import decrypt_field, encrypt_field
 
 SALT_BYTES = 32  # low-entropy values such as amounts can't be guessed from their commitment
@@ -55,7 +55,7 @@ def seal_payload(
 
     The write is named for its kind; `after` names the write it depends on.
     """
-    salt, content = secrets.token_bytes(SALT_BYTES), canonicalise(value)
+    salt, content = random_bytes(SALT_BYTES), canonicalise(value)
     payload_id = new_id("pay")
     commitment = commitment_to(salt, content)
     row = {
@@ -75,7 +75,7 @@ def commit_only(
     *, tenant_id: str, decision_id: str, kind: str, value: Any, after: str | None = None
 ) -> SealedPayload:
     """Commit to a value without keeping it: only the salt is stored, to show a match later."""
-    salt, content = secrets.token_bytes(SALT_BYTES), canonicalise(value)
+    salt, content = random_bytes(SALT_BYTES), canonicalise(value)
     commitment = commitment_to(salt, content)
     kept = seal_payload(
         tenant_id=tenant_id,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 import time
 from collections.abc import Callable
 from typing import Any, cast
@@ -17,6 +16,7 @@ from django.utils.functional import LazyObject
 
 from contextos import telemetry
 from contextos.body_limit import announces_too_much
+from contextos.core.randomness import random_bytes
 from contextos.error_pages import too_large
 from contextos.metrics import observe_request
 from contextos.trace_context import TraceContext, begin_trace, enter_trace, leave_trace
@@ -171,7 +171,7 @@ def request_id_for(given: str | None) -> str:
     """The caller's id when it is harmless in a log, else a new one."""
     if given and _REQUEST_ID.fullmatch(given):
         return given
-    return f"req_{secrets.token_hex(16)}"
+    return f"req_{random_bytes(16).hex()}"
 
 
 def route_of(request: HttpRequest) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from urllib.parse import quote
+
+from contextos.core.randomness import random_bytes
 
 _TRACEPARENT = re.compile(
     r"(?P<version>[0-9a-f]{2})-(?P<trace_id>[0-9a-f]{32})-(?P<span_id>[0-9a-f]{16})"
@@ -124,7 +125,7 @@ def _shortened(members: list[str]) -> str:
 
 
 def _random_hex(size: int) -> str:
-    value = secrets.token_hex(size)
+    value = random_bytes(size).hex()
     return value if set(value) != {"0"} else _random_hex(size)
 
 

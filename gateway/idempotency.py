@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +14,7 @@ from django.db.models import Exists, OuterRef
 from contextos.core.canonical import canonicalise, digest
 from contextos.core.errors import coded_error
 from contextos.core.idempotency_keys import key_fault
+from contextos.core.randomness import random_bytes
 from gateway.models import IdempotencyKey, ToolCall
 from gateway.states import CALLS
 
@@ -77,7 +77,7 @@ def forget_expired_keys(now: datetime) -> int:
 
 def new_salt() -> bytes:
     """The salt of one key row; erasing it unlinks the fingerprint from the arguments."""
-    return secrets.token_bytes(SALT_BYTES)
+    return random_bytes(SALT_BYTES)
 
 
 def fingerprint(salt: bytes, args: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from contextos.core.errors import ContextOSError, coded_error
+from contextos.core.randomness import random_bytes
 
 _FORMAT = b"\x01"
 _MIN_KEY_BYTES = 32
@@ -48,7 +49,7 @@ class FieldCipher:
         """The ciphertext: format, key id, nonce, then AES-256-GCM output."""
         key = self._keys[0]
         head = self.head
-        nonce = secrets.token_bytes(_NONCE_BYTES)
+        nonce = random_bytes(_NONCE_BYTES)
         return head + nonce + key.cipher.encrypt(nonce, plain, head + context.encode())
 
     def decrypt(self, sealed: bytes | memoryview, *, context: str) -> bytes:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 
 from contextos.core.errors import coded_error
+from contextos.core.randomness import random_bytes
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _VALUE_OF = MappingProxyType({letter: value for value, letter in enumerate(_ALPHABET)})
@@ -184,8 +185,8 @@ def _milliseconds(moment: datetime) -> int:
 
 
 def _random_bits(count: int) -> int:
-    """As `secrets.randbits`, past the three functions it takes to the system's generator."""
-    return int.from_bytes(os.urandom(count + 7 >> 3), "big") >> (-count % 8)
+    """As `secrets.randbits`, without a question to the system each time."""
+    return int.from_bytes(random_bytes(count + 7 >> 3), "big") >> (-count % 8)
 
 
 def _encode(number: int) -> str:
