@@ -12,10 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import orjson
 from django.db import connection
-from django.db.models import Model, QuerySet
+from django.db.models import JSONField, Model, QuerySet
 from psycopg.sql import Literal
 
+from contextos.plain_models import plain_model
 from contextos.raw_sql import MARK, first_row, numbered, on_postgresql
 
 M = TypeVar("M", bound=Model)
@@ -31,7 +33,6 @@ class _Written(Generic[M]):
     sql: str
     parts: tuple[_Part, ...]
     columns: tuple[tuple[str, _Converter | None], ...]  # attribute, and how its value is read
-    fields: int  # so many belong to the model, the others are annotations
 
     def filled(self, values: Mapping[str, str]) -> list[Any]:
         """The parameters of one call."""
@@ -39,15 +40,9 @@ class _Written(Generic[M]):
 
     def model_of(self, row: Sequence[Any]) -> M:
         """The row as the ORM would load it."""
-        values = [
-            value if read is None else read(value)
-            for value, (_, read) in zip(row, self.columns, strict=True)
-        ]
-        names = [name for name, _ in self.columns]
-        loaded = self.model.from_db(connection.alias, names[: self.fields], values[: self.fields])
-        for name, value in zip(names[self.fields :], values[self.fields :], strict=True):
-            setattr(loaded, name, value)
-        return loaded
+        pairs = zip(row, self.columns, strict=True)
+        members = {name: v if read is None else read(v) for v, (name, read) in pairs}
+        return plain_model(self.model, members, stored=True)
 
 
 class FixedQuery(Generic[M]):
@@ -91,7 +86,7 @@ class FixedQuery(Generic[M]):
         names = [field.attname for field in fields] + list(queryset.query.annotation_select)
         columns = tuple(zip(names, _converters(compiler), strict=False))
         sql = numbered(text) if on_postgresql() else text
-        return _Written(queryset.model, sql, parts, columns, len(fields))
+        return _Written(queryset.model, sql, parts, columns)
 
 
 def _spelled_out(text: str, parts: Sequence[_Part]) -> tuple[str, tuple[_Part, ...]]:
@@ -119,8 +114,21 @@ def _converters(compiler: Any) -> list[_Converter | None]:
     expressions = [column[0] for column in compiler.select]
     found = compiler.get_converters(expressions)
     return [
-        _chained(*found[number]) if number in found else None for number in range(len(expressions))
+        _converter(found[number], expression) if number in found else None
+        for number, expression in enumerate(expressions)
     ]
+
+
+def _converter(found: tuple[Any, Any], expression: Any) -> _Converter:
+    field = getattr(expression, "target", None)
+    if isinstance(field, JSONField) and field.decoder is None:
+        return _read_json
+    return _chained(*found)
+
+
+def _read_json(text: str | None) -> Any:
+    """As the field reads it; what was stored had been read strictly, so that any reader may."""
+    return None if text is None else orjson.loads(text)
 
 
 def _chained(converters: Sequence[Callable[..., Any]], expression: Any) -> _Converter:

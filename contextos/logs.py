@@ -6,6 +6,8 @@ import json
 import logging
 import sys
 from collections.abc import Mapping
+from contextvars import ContextVar, Token
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -14,6 +16,9 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from contextos.core.redaction import redact, redact_text
 from contextos.core.text import reveal_invisible
+from contextos.trace_context import current_trace
+
+_request_id: ContextVar[str | None] = ContextVar("contextos_request_id", default=None)
 
 # Chatty libraries, and Django's line per refused request, which our access line says better.
 _QUIET = {
@@ -75,18 +80,43 @@ def formatter(style: str) -> structlog.stdlib.ProcessorFormatter:
     )
 
 
+class Judged(dict[str, Any]):
+    """An event that holds nothing but what was written by us, or judged before it came here."""
+
+
+def write_judged(name: str, event: Judged) -> None:
+    """One line at level info by the shortest way, for what every request says."""
+    logger = logging.getLogger(name)
+    if logger.isEnabledFor(logging.INFO):
+        event.update(level="info", logger=name, timestamp=_now())
+        logger.handle(logging.LogRecord(name, logging.INFO, "", 0, event, None, None))
+
+
+def judged_text(text: str) -> str:
+    """A text from outside as a line may show it."""
+    return hide_in_text(str(redact(text).value))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat().replace("+00:00", "Z")
+
+
 class _Formatter(structlog.stdlib.ProcessorFormatter):
     """Writes our own plain events, such as every access line, without copying the record first."""
 
     def format(self, record: logging.LogRecord) -> str:
         event: Any = record.msg
+        if type(event) is Judged:
+            return self._written(dict(event), _AFTER_JUDGING)
         ours = "_logger" in vars(record) and isinstance(event, dict)  # a library may log one too
         if not ours or record.exc_info or not _TRACEBACKS.isdisjoint(event):
             return super().format(record)
-        shown: Any = dict(event)
-        for step in self.processors[_AFTER_TRACEBACKS:]:
-            shown = step(None, "", shown)
-        return str(shown)
+        return self._written(dict(event), _AFTER_TRACEBACKS)
+
+    def _written(self, event: Any, first: int) -> str:
+        for step in self.processors[first:]:
+            event = step(None, "", event)
+        return str(event)
 
 
 def hide_secrets(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
@@ -105,6 +135,26 @@ def hide_in_text(text: str) -> str:
     if "=" not in text and ":" not in text:
         return text
     return redact_text(text)
+
+
+def enter_request(request_id: str) -> Token[str | None]:
+    """Every line from here on says the id; give the token to `leave_request`."""
+    return _request_id.set(request_id)
+
+
+def leave_request(token: Token[str | None]) -> None:
+    """Say it no more."""
+    _request_id.reset(token)
+
+
+def _of_which_request(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+    request_id, trace = _request_id.get(), current_trace()
+    if request_id is not None:
+        event.setdefault("request_id", request_id)
+    if trace is not None:
+        event.setdefault("trace_id", trace.trace_id)
+        event.setdefault("span_id", trace.span_id)
+    return event
 
 
 def _ask_no_record_where_it_came_from() -> None:
@@ -139,6 +189,7 @@ def _on_one_line(logger: WrappedLogger, name: str, event: EventDict) -> EventDic
 
 _TRACEBACKS = frozenset({"exc_info", "stack_info"})
 _AFTER_TRACEBACKS = 3  # the processors that have nothing to do for a plain event
+_AFTER_JUDGING = 4
 # Made here or checked character by character, so that nothing in them needs to be judged again.
 _WRITTEN_BY_US = ("timestamp", "level", "logger", "trace_id", "span_id")
 _FOR_MACHINES: list[Processor] = [_as_json]
@@ -150,6 +201,7 @@ _FOR_PEOPLE: list[Processor] = [
 ]
 _SHARED: list[Processor] = [
     structlog.contextvars.merge_contextvars,
+    _of_which_request,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
     structlog.stdlib.PositionalArgumentsFormatter(),

@@ -16,7 +16,7 @@ from contextos.core.errors import coded_error
 from contextos.loopback import is_loopback_caller
 from contextos.restkit.problems import problem_response
 
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _LATENCY_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 REQUESTS = Counter(
@@ -33,7 +33,7 @@ BUILD = Info("contextos_build", "The version running and the database behind it.
 
 def observe_request(*, method: str, route: str, status: int, seconds: float) -> None:
     """Count one answer; `route` is a template, so that ids never become label values."""
-    label = method if method in _METHODS else "OTHER"
+    label = method if method in METHODS else "OTHER"
     requests, latency = _series(label, route, status)
     requests.inc()
     latency.observe(seconds)

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Any, cast
 
-import structlog
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
@@ -18,12 +17,12 @@ from contextos import telemetry
 from contextos.body_limit import announces_too_much
 from contextos.core.randomness import random_bytes
 from contextos.error_pages import too_large
-from contextos.metrics import observe_request
+from contextos.logs import Judged, enter_request, judged_text, leave_request, write_judged
+from contextos.metrics import METHODS, observe_request
 from contextos.trace_context import TraceContext, begin_trace, enter_trace, leave_trace
 
-access_log = structlog.get_logger("contextos.access")
-
 _REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{7,127}")
+_ACCESS = "contextos.access"
 _UNMATCHED = "unmatched"
 _PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 
@@ -68,15 +67,15 @@ class _Visit:
     def __init__(self, request: HttpRequest) -> None:
         self.request = request
         self.started = time.perf_counter()
-        self.request_id = request_id_for(request.headers.get("X-Request-ID"))
+        given = request.headers.get("X-Request-ID")
+        self.request_id = request_id_for(given)
+        self._was_given_id = given is not None
         caller = request.headers.get("traceparent"), request.headers.get("tracestate")
         self.trace = telemetry.adopt_active_span(begin_trace(*caller))
         request.request_id = self.request_id  # type: ignore[attr-defined]
         request.trace = self.trace  # type: ignore[attr-defined]
         self._trace_token = enter_trace(self.trace)
-        self._log_tokens = structlog.contextvars.bind_contextvars(
-            request_id=self.request_id, trace_id=self.trace.trace_id, span_id=self.trace.span_id
-        )
+        self._request_token = enter_request(self.request_id)
 
     def finish(self, response: HttpResponseBase) -> HttpResponseBase:
         """Echo the ids and write the access line."""
@@ -85,19 +84,25 @@ class _Visit:
         seconds = time.perf_counter() - self.started
         method, route = self.request.method or "", route_of(self.request)
         observe_request(method=method, route=route, status=response.status_code, seconds=seconds)
-        access_log.info(
-            "request",
-            method=method,
-            route=route,
-            status=response.status_code,
-            duration_ms=round(seconds * 1000, 2),
-            **_principal(self.request),
+        write_judged(
+            _ACCESS,
+            Judged(
+                method=_shown(method),
+                route=route,
+                status=response.status_code,
+                duration_ms=round(seconds * 1000, 2),
+                **_principal(self.request),
+                event="request",
+                request_id=_shown(self.request_id) if self._was_given_id else self.request_id,
+                trace_id=self.trace.trace_id,
+                span_id=self.trace.span_id,
+            ),
         )
         return response
 
     def close(self) -> None:
         """Leave nothing behind for the next request of this thread."""
-        structlog.contextvars.reset_contextvars(**self._log_tokens)
+        leave_request(self._request_token)
         leave_trace(self._trace_token)
 
 
@@ -181,6 +186,11 @@ def route_of(request: HttpRequest) -> str:
         return f"/{match.route}"
     static = settings.STATIC_URL  # whitenoise answers for these before any route is looked up
     return static if request.path_info.startswith(static) else _UNMATCHED
+
+
+def _shown(text: str) -> str:
+    """What a caller wrote, as the log may show it."""
+    return text if text in METHODS else judged_text(text)
 
 
 def _echo_trace(response: HttpResponseBase, trace: TraceContext) -> None:

@@ -19,12 +19,12 @@ def front_door(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
+    path("api/v1/", include("gateway.api.urls")),  # first: every governed call looks for it
     path("", front_door, name="front-door"),
     path("admin/", admin.site.urls),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics_view, name="metrics"),
-    path("api/v1/", include("gateway.api.urls")),  # first: every governed call looks for it
     path("api/v1/", include("registry.api.urls")),
     path("api/v1/", include("approvals.api.urls")),
     path("api/v1/", include("audit.api.urls")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 from django.db import IntegrityError
@@ -18,6 +19,7 @@ from contextos.core.canonical import Frame, frame_around
 from contextos.core.changing import changed
 from contextos.core.envelopes import ToolCallEnvelope
 from contextos.core.ids import new_id
+from contextos.plain_models import blank, plain_model
 from gateway.budgets import overdrawn, reservation, reserve_cents
 from gateway.callbacks import callback_writes
 from gateway.context import CallContext
@@ -150,27 +152,35 @@ def _call_row(context: CallContext) -> tuple[ToolCall, dict[str, Any], Frame]:
     tool_call_id = new_id("tool")
     envelope = call_envelope(context, tool_call_id)
     frame = frame_around("args", envelope)
-    call = ToolCall(
-        tool_call_id=tool_call_id,
-        tenant_id=run.tenant_id,
-        run=run,
-        decision_id=new_id("dec"),
-        capability_id=capability.capability_id,
-        adapter_id=capability.adapter_id,
-        adapter_version=capability.version,
-        version_id=capability.version_id,
-        agent_id=context.caller.agent.id,
-        user_id=context.caller.user_id,
-        mode_effective=context.effective_mode.value,
-        is_write=context.is_write,
-        args_digest=args_digest(context),
-        envelope=frame.holding(_NO_ARGS).decode(),
-        records=len(first_statuses(context)),
-        reserved_cents=reserve_cents(context),
-        created_at=context.now,
+    members: dict[str, Any] = {
+        **_blank_call(),
+        "tool_call_id": tool_call_id,
+        "tenant_id": run.tenant_id,
+        "run_id": run.run_id,
+        "decision_id": new_id("dec"),
+        "capability_id": capability.capability_id,
+        "adapter_id": capability.adapter_id,
+        "adapter_version": capability.version,
+        "version_id": capability.version_id,
+        "agent_id": context.caller.agent.id,
+        "user_id": context.caller.user_id,
+        "mode_effective": context.effective_mode.value,
+        "is_write": context.is_write,
+        "args_digest": args_digest(context),
+        "envelope": frame.holding(_NO_ARGS).decode(),
+        "records": len(first_statuses(context)),
+        "reserved_cents": reserve_cents(context),
+        "created_at": context.now,
         **_start(context),
-    )
+    }
+    call = plain_model(ToolCall, members, stored=False)
+    call.run = run
     return call, envelope, frame
+
+
+@cache
+def _blank_call() -> dict[str, Any]:
+    return blank(ToolCall)
 
 
 def _start(context: CallContext) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 import hashlib
 import math
+import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -19,7 +20,9 @@ MAX_SAFE_INTEGER = 2**53 - 1
 # RFC 8785 writes whole doubles below this without an exponent, so they read back as integers.
 _WRITTEN_AS_INTEGER_BELOW = 1e21
 _PERHAPS_A_LARGE_INTEGER = re.compile(rb"[0-9]{16}")
-_WRITTEN_ALIKE = frozenset({str, bool, type(None)})  # by every JSON writer
+_SORTED_AND_SAFE = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
+_WRITTEN_ALIKE = frozenset({str, bool, int, type(None)})  # by every JSON writer
+_HELD_FREE = os.urandom(16).hex()  # no text of a caller holds it: it is never shown
 
 
 def canonicalise(value: object) -> bytes:
@@ -37,23 +40,24 @@ def _plainly(value: object) -> bytes | None:
     """The usual document, many times faster: no float, whose spelling differs, and keys in ASCII,
     which sort alike in every encoding. None where that does not hold: the library decides."""
     try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS) if _is_plain([value]) else None
-    except (TypeError, RecursionError):  # a key or value that is not JSON, or not for orjson
+        # It also ends what contains itself, before anybody walks through it.
+        encoded = orjson.dumps(value, option=_SORTED_AND_SAFE)
+        return encoded if _is_plain(value) else None
+    except TypeError:  # a key or value that is not JSON, or not for orjson, or a large integer
         return None
 
 
-def _is_plain(items: Iterable[Any]) -> bool:
-    for item in items:
+def _is_plain(value: object) -> bool:
+    left: list[Any] = [value]
+    for item in left:  # grows by what each container holds that has to be looked at
         kind = type(item)
-        if kind in _WRITTEN_ALIKE:
-            continue
         if kind is dict:
-            plain = "".join(item).isascii() and _is_plain(item.values())
+            if not "".join(item).isascii():
+                return False
+            left += [held for held in item.values() if type(held) not in _WRITTEN_ALIKE]
         elif kind is list or kind is tuple:
-            plain = _is_plain(item)
-        else:
-            plain = kind is int and -MAX_SAFE_INTEGER <= item <= MAX_SAFE_INTEGER
-        if not plain:
+            left += [held for held in item if type(held) not in _WRITTEN_ALIKE]
+        elif kind not in _WRITTEN_ALIKE:
             return False
     return True
 
@@ -89,20 +93,18 @@ class Frame:
 def frame_around(name: str, members: Mapping[str, object]) -> Frame:
     """What stands around the member of that name, whose own value is not looked at.
 
-    The name has to be ASCII: then what sorts before it is the same in every encoding.
+    Something that nobody else can have written stands in its place and is taken out again.
     """
-    before = canonicalise({other: members[other] for other in members if other < name})
-    after = canonicalise({other: members[other] for other in members if other > name})
-    comma = b"," if len(before) > len(b"{}") else b""
-    rest = b"," + after[1:] if len(after) > len(b"{}") else b"}"
-    return Frame(before[:-1] + comma + _spelled_name(name) + b":", rest)
+    name_spelled, held = _place_of(name)
+    head, _, tail = canonicalise({**members, name: _HELD_FREE}).partition(held)
+    return Frame(head + name_spelled, tail)
 
 
 @lru_cache(maxsize=256)
-def _spelled_name(name: str) -> bytes:
-    if not name.isascii():
-        raise ValueError("only a name in ASCII can be left out")
-    return canonicalise(name)
+def _place_of(name: str) -> tuple[bytes, bytes]:
+    """A member's name with its colon, and the same with what holds its place."""
+    spelled = canonicalise(name) + b":"
+    return spelled, spelled + canonicalise(_HELD_FREE)
 
 
 def digest_bytes(data: bytes) -> str:

@@ -10,6 +10,7 @@ from gateway.api.runs import RunListView, RunView, ToolManifestView
 from gateway.api.tool_calls import CancelView, InputView, ToolCallListView, ToolCallView
 
 urlpatterns = [
+    path("tool-calls", ToolCallListView.as_view(), name="tool-calls"),  # first: asked most
     path("adapters/<str:adapter_id>/discover", DiscoverView.as_view(), name="adapter-discover"),
     path(
         "decision-records/<str:decision_id>/replay",
@@ -26,7 +27,6 @@ urlpatterns = [
     path("runs", RunListView.as_view(), name="runs"),
     path("runs/<str:run_id>", RunView.as_view(), name="run"),
     path("runs/<str:run_id>/tool-manifest", ToolManifestView.as_view(), name="tool-manifest"),
-    path("tool-calls", ToolCallListView.as_view(), name="tool-calls"),
     path("tool-calls/<str:tool_call_id>", ToolCallView.as_view(), name="tool-call"),
     path("tool-calls/<str:tool_call_id>/cancel", CancelView.as_view(), name="tool-call-cancel"),
     path("tool-calls/<str:tool_call_id>/input", InputView.as_view(), name="tool-call-input"),

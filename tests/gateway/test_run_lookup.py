@@ -7,7 +7,8 @@ from django.db import connection
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet, Value
 
 from contextos.fixed_query import FixedQuery
-from gateway.models import Run
+from contextos.plain_models import blank, plain_model
+from gateway.models import Run, ToolCall
 from gateway.run_lookup import _OWN_RUN
 from tests.gateway.world import GatewayWorld
 from tests.recorded_worlds import ready
@@ -32,6 +33,18 @@ def test_a_fixed_query_finds_what_its_queryset_finds_whatever_the_parameters() -
         assert [getattr(found, n) for n in names] == [getattr(expected, n) for n in names]
         assert (found.is_new, found._state.adding) == (True, False)  # type: ignore[attr-defined]
     assert query.model(run_id=opened["run_id"], tenant_id="tenant_other") is None
+
+
+def test_a_model_put_together_plainly_is_the_one_that_django_makes() -> None:
+    said = {"tool_call_id": "tool_1", "tenant_id": "tenant_1", "attempts": 2}
+    ours = plain_model(ToolCall, {**blank(ToolCall), **said}, stored=False)
+    theirs = ToolCall(**said)
+    names = [field.attname for field in ToolCall._meta.concrete_fields]
+    assert [getattr(ours, n) for n in names] == [getattr(theirs, n) for n in names]
+    assert (ours._state.db, ours._state.adding) == (theirs._state.db, theirs._state.adding)
+    assert vars(ours).keys() == vars(theirs).keys()
+    # What is copied from call to call must not be shared by them.
+    assert all(value.__hash__ is not None for value in blank(ToolCall).values())
 
 
 def test_a_parameter_that_the_query_does_not_use_is_a_mistake_of_its_author() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import re
 
 import pytest
 from django.test import AsyncClient, Client
 
 from contextos.identity.models import User
+from contextos.logs import enter_request, leave_request
+from contextos.trace_context import begin_trace, enter_trace, leave_trace
 from tests.ops.capture import written_log
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -58,6 +61,30 @@ def test_the_access_line_holds_the_route_and_never_the_query() -> None:
     assert re.fullmatch(r"[0-9a-f]{16}", line["span_id"])
     assert "s3cr3t" not in log.text
     assert "principal" not in line
+
+
+@pytest.mark.parametrize("style", ["json", "console"])
+def test_the_access_line_hides_a_secret_that_a_caller_took_for_an_id(style: str) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    with written_log(style) as log:
+        Client().get("/healthz", headers={"x-request-id": secret})
+        Client().generic(secret, "/healthz")
+    assert len(log.text.splitlines()) == 2
+    assert secret not in log.text
+
+
+def test_other_lines_of_a_request_say_which_it_is() -> None:
+    trace = begin_trace(TRACEPARENT)
+    with written_log() as log:
+        request, within = enter_request("request-12345"), enter_trace(trace)
+        logging.getLogger("library").warning("inside")
+        leave_trace(within)
+        leave_request(request)
+        logging.getLogger("library").warning("outside")
+    inside, outside = log.records
+    assert (inside["request_id"], inside["trace_id"]) == ("request-12345", TRACE)
+    assert inside["span_id"] == trace.span_id
+    assert not {"request_id", "trace_id", "span_id"} & set(outside)
 
 
 def test_the_next_request_starts_clean() -> None:

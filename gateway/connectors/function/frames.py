@@ -15,6 +15,7 @@ from typing import Any
 MAX_FRAME = 16 * 1024 * 1024
 STOP_EVERY_SECONDS = 0.5
 _LENGTH = struct.Struct(">I")
+_AT_ONCE = 1 << 16
 
 
 class FrameTooLarge(Exception):  # noqa: N818  named for what happened
@@ -22,7 +23,7 @@ class FrameTooLarge(Exception):  # noqa: N818  named for what happened
 
 
 class PeerGone(Exception):  # noqa: N818  named for what happened
-    """The other side closed the pipe."""
+    """The other side closed the pipe, or spoke out of turn: nothing it says can be relied on."""
 
 
 class Stopped(Exception):  # noqa: N818  named for what happened
@@ -71,21 +72,34 @@ def _is_readable(descriptor: int, *, within: float) -> bool:
 
 
 def read_frame(descriptor: int, *, patience: Patience | None = None) -> Any:
-    """Receive one message whole."""
-    (length,) = _LENGTH.unpack(_read_exactly(descriptor, _LENGTH.size, patience))
+    """Receive one message whole, with as few questions to the system as it takes.
+
+    Each side speaks in turn, so that nothing may follow the message: what does was never asked for.
+    """
+    received = _read_some(descriptor, patience)
+    while len(received) < _LENGTH.size:
+        received += _read_some(descriptor, patience)
+    (length,) = _LENGTH.unpack_from(received)
     if length > MAX_FRAME:
         raise FrameTooLarge
-    return json.JSONDecoder().decode(_read_exactly(descriptor, length, patience).decode("utf-8"))
+    body = _completed(received[_LENGTH.size :], length, descriptor, patience)
+    return json.JSONDecoder().decode(body.decode("utf-8"))
 
 
-def _read_exactly(descriptor: int, count: int, patience: Patience | None) -> bytes:
-    parts: list[bytes] = []
-    while count:
-        if patience is not None:
-            patience.wait(descriptor)
-        part = os.read(descriptor, min(count, 1 << 16))
-        if not part:
-            raise PeerGone
-        parts.append(part)
-        count -= len(part)
+def _completed(begun: bytes, length: int, descriptor: int, patience: Patience | None) -> bytes:
+    parts, count = [begun], len(begun)
+    while count < length:
+        parts.append(_read_some(descriptor, patience))
+        count += len(parts[-1])
+    if count > length:
+        raise PeerGone
     return b"".join(parts)
+
+
+def _read_some(descriptor: int, patience: Patience | None) -> bytes:
+    if patience is not None:
+        patience.wait(descriptor)
+    part = os.read(descriptor, _AT_ONCE)
+    if not part:
+        raise PeerGone
+    return part

@@ -53,6 +53,7 @@ class Runner:
             self.kill()
             raise coded_error("function.runner_failed") from fault
         self.functions = frozenset(hello["functions"])
+        self.killed = False
 
     @property
     def _replies(self) -> int:
@@ -80,6 +81,7 @@ class Runner:
 
     def kill(self) -> None:
         """End it at once, with whatever it started, and close the pipe."""
+        self.killed = True
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -120,7 +122,8 @@ class RunnerPool:
                 raise coded_error("function.busy")
             return runner.ask(request, patience)
         finally:
-            places.put(runner if runner is not None and runner.alive else None)
+            # Whether it still lives is asked when it is needed again.
+            places.put(None if runner is None or runner.killed else runner)
 
     def _places(self) -> queue.LifoQueue[Runner | None]:
         with self._lock:
