@@ -19,6 +19,7 @@ from django.conf import settings
 from django.db import connection
 
 from tests.bench.measure import children_of, cpu_seconds
+from tests.bench.wire import HungUp, Wire
 from tests.gateway.world import INTENT, GatewayWorld
 from tests.ops.environment import ROOT, bare_environment
 from tests.ops.processes import free_port
@@ -53,7 +54,7 @@ class Served:
 
     def probe(self) -> None:
         """One answer that decides nothing, over the same connection."""
-        self._send("GET", "/healthz", None, expected=200)
+        self._send("GET", "/healthz", b"", expected=200)
 
     def cpu_seconds(self) -> float:
         """What the process that answers has used so far; its runners are others."""
@@ -67,30 +68,27 @@ class Served:
         return {"tenant_id": self.tenant_id, "intent": INTENT, "environment": self.environment}
 
     def _post(self, path: str, body: Mapping[str, object], *, expected: int) -> dict[str, str]:
-        text = self._send("POST", path, json.dumps(body), expected=expected)
+        text = self._send("POST", path, json.dumps(body).encode(), expected=expected)
         found: dict[str, str] = json.JSONDecoder().decode(text.decode())
         return found
 
-    def _send(self, method: str, path: str, body: str | None, *, expected: int) -> bytes:
+    def _send(self, method: str, path: str, body: bytes, *, expected: int) -> bytes:
+        wire = self._wire()
         try:
-            status, text = self._asked(method, path, body)
-        except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
-            self._kept.connection.close()  # the server ends what was silent for ten seconds
-            status, text = self._asked(method, path, body)
+            status, text = wire.ask(method, path, body)
+        except HungUp:
+            wire.close()  # the server ends what was silent for ten seconds
+            status, text = wire.ask(method, path, body)
         if status != expected:
             self.errors += 1
         return text
 
-    def _asked(self, method: str, path: str, body: str | None) -> tuple[int, bytes]:
-        if not hasattr(self._kept, "connection"):
-            self._kept.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        headers = {
-            "Authorization": f"Bearer {self.token}",
-            "Content-Type": "application/json",
-        }
-        self._kept.connection.request(method, path, body, headers)
-        answer = self._kept.connection.getresponse()
-        return answer.status, answer.read()
+    def _wire(self) -> Wire:
+        if not hasattr(self._kept, "wire"):
+            headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+            self._kept.wire = Wire(self.port, headers)
+        wire: Wire = self._kept.wire
+        return wire
 
 
 _LOOKUP: dict[str, object] = {
