@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 from django.contrib.auth.models import Group
@@ -16,10 +15,8 @@ from approvals.models import ApproverGroup, Gate, GateReview, GateVersion
 from approvals.roles import REVIEWERS
 from approvals.selectors import VOTE, group_sizes
 from contextos.core.events import Actor
-from contextos.core.signing import KeyPurpose
-from contextos.identity.models import User
 from contextos.review import documents
-from contextos.review import services as review
+from contextos.review.document_kinds import Drafting, make_way, review_kind
 from contextos.review.documents import DocumentKind
 from contextos.review.findings import Finding
 from contextos.review.kinds import ReviewKind
@@ -27,35 +24,6 @@ from contextos.review.lifecycle import ReviewedLifecycle
 from contextos.review.states import VersionState
 
 
-def create_draft(
-    *, tenant_id: str, document: Mapping[str, Any], author: User, actor: Actor
-) -> GateVersion:
-    """A new draft of a gate."""
-    return documents.create_draft(
-        GATE_DOCUMENTS, tenant_id=tenant_id, document=document, author=author, actor=actor
-    )
-
-
-def replace_draft(
-    *,
-    version_id: str,
-    document: Mapping[str, Any],
-    editor: User,
-    actor: Actor,
-    expected_digest: str | None = None,
-) -> GateVersion:
-    """Write on a draft of a gate."""
-    return documents.replace_draft(
-        GATE_DOCUMENTS,
-        version_id=version_id,
-        document=document,
-        editor=editor,
-        actor=actor,
-        expected_digest=expected_digest,
-    )
-
-
-# --- what gates bring to the shared machinery ----------------------------------------------------
 def _settle(tenant_id: str, document: dict[str, Any]) -> dict[str, Any]:
     return document
 
@@ -76,20 +44,9 @@ def _examine(tenant_id: str, document: dict[str, Any]) -> tuple[Finding, ...]:
     return examine(document, group_sizes(tenant_id))
 
 
-def _at_submission(version: GateVersion) -> dict[str, Any]:
-    found = _examine(version.tenant_id, documents.stored_document(version))
-    return documents.findings_columns(found)
-
-
 @transaction.atomic
 def _on_publish(version: GateVersion, actor: Actor) -> None:
-    current = GateVersion.objects.filter(
-        tenant_id=version.tenant_id, gate_id=version.gate_id, state=VersionState.PUBLISHED
-    ).exclude(pk=version.pk)
-    for predecessor in current:
-        review.deprecate(
-            GATES, version_id=predecessor.pk, actor=actor, successor=version.version_id
-        )
+    make_way(GATES, version, actor)
     _give_permission(version)
 
 
@@ -120,10 +77,6 @@ def _take_permission(version: GateVersion, actor: Actor) -> None:
         remove_perm(VOTE, group, gate)
 
 
-def _nothing(version: GateVersion, actor: Actor) -> None:
-    """The permissions were given before the signature; nothing else has to move."""
-
-
 GATE_DOCUMENTS: DocumentKind[GateVersion] = DocumentKind(
     name="gate",
     model=GateVersion,
@@ -132,24 +85,17 @@ GATE_DOCUMENTS: DocumentKind[GateVersion] = DocumentKind(
     columns=_columns,
     examine=_examine,
 )
-GATES: ReviewKind[GateVersion] = ReviewKind(
-    name="gate",
-    version_model=GateVersion,
+GATES: ReviewKind[GateVersion] = review_kind(
+    GATE_DOCUMENTS,
     entry_model=GateReview,
-    payload_type=GateVersion.payload_type,
-    key_purpose=KeyPurpose.MANIFESTS,
     reviewer_roles=REVIEWERS,
-    document=documents.stored_bytes,
-    reviewers_needed=lambda version: 1,
-    obstacles=lambda version: documents.obstacles_of(GATE_DOCUMENTS, version),
-    warnings=documents.warnings_of,
-    at_submission=_at_submission,
     on_publish=_on_publish,
-    on_signed=_nothing,
     on_retire=_take_permission,
-    describe=documents.describe,
 )
 
+_drafting = Drafting(GATE_DOCUMENTS)
+create_draft = _drafting.create_draft
+replace_draft = _drafting.replace_draft
 _lifecycle = ReviewedLifecycle(GATES)
 submit = _lifecycle.submit
 approve = _lifecycle.approve

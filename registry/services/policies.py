@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
@@ -11,11 +10,10 @@ from django.utils import timezone
 from audit.services import record_event
 from contextos.core.errors import coded_error
 from contextos.core.events import Actor
-from contextos.core.signing import KeyPurpose
 from contextos.identity.actors import require_authority
-from contextos.identity.models import User
 from contextos.review import documents
 from contextos.review import services as review
+from contextos.review.document_kinds import Drafting, make_way, review_kind
 from contextos.review.documents import DocumentKind
 from contextos.review.kinds import ReviewKind
 from contextos.review.states import VersionState
@@ -26,44 +24,6 @@ from registry.roles import REVIEWERS
 from registry.services.reviewed import RegistryLifecycle
 
 _PRIORITY_LIMIT = 2**31 - 1
-
-
-def create_draft(
-    *,
-    tenant_id: str,
-    document: Mapping[str, Any],
-    author: User,
-    actor: Actor,
-    document_id: str | None = None,
-) -> PolicyBundleVersion:
-    """A new draft of a bundle, with the outcome of its own tests among the findings."""
-    return documents.create_draft(
-        BUNDLE_DOCUMENTS,
-        tenant_id=tenant_id,
-        document=document,
-        author=author,
-        actor=actor,
-        document_id=document_id,
-    )
-
-
-def replace_draft(
-    *,
-    version_id: str,
-    document: Mapping[str, Any],
-    editor: User,
-    actor: Actor,
-    expected_digest: str | None = None,
-) -> PolicyBundleVersion:
-    """Write on a draft of a bundle."""
-    return documents.replace_draft(
-        BUNDLE_DOCUMENTS,
-        version_id=version_id,
-        document=document,
-        editor=editor,
-        actor=actor,
-        expected_digest=expected_digest,
-    )
 
 
 class PolicyLifecycle(RegistryLifecycle[PolicyBundleVersion]):
@@ -89,7 +49,7 @@ class PolicyLifecycle(RegistryLifecycle[PolicyBundleVersion]):
 
 def _enforce(version: PolicyBundleVersion, actor: Actor, notes: str) -> PolicyBundleVersion:
     _require_passing_tests(version)
-    _make_way(version, actor, shadow=False)
+    make_way(POLICY_BUNDLES, version, actor, shadow=False)
     watching = PolicyBundleVersion.objects.filter(
         pk=version.pk, state=VersionState.PUBLISHED, shadow=True
     )
@@ -110,23 +70,6 @@ def _enforce(version: PolicyBundleVersion, actor: Actor, notes: str) -> PolicyBu
         data={**documents.describe(version), "digest": version.digest},
     )
     return version
-
-
-def _make_way(version: PolicyBundleVersion, actor: Actor, *, shadow: bool) -> None:
-    """Deprecate what stands in the place the version is to take: deciding, or watching."""
-    current = PolicyBundleVersion.objects.filter(
-        tenant_id=version.tenant_id,
-        bundle_id=version.bundle_id,
-        state=VersionState.PUBLISHED,
-        shadow=shadow,
-    ).exclude(pk=version.pk)
-    for predecessor in current:
-        review.deprecate(
-            POLICY_BUNDLES,
-            version_id=predecessor.pk,
-            actor=actor,
-            successor=version.version_id,
-        )
 
 
 def _require_passing_tests(version: PolicyBundleVersion) -> None:
@@ -155,18 +98,10 @@ def _length(value: Any) -> int:
     return len(value) if isinstance(value, list) else 0
 
 
-def _at_submission(version: PolicyBundleVersion) -> dict[str, Any]:
-    found = examine_bundle(version.tenant_id, documents.stored_document(version))
-    return documents.findings_columns(found)
-
-
 def _on_publish(version: PolicyBundleVersion, actor: Actor) -> None:
+    """One version decides, and one may watch beside it."""
     _require_passing_tests(version)
-    _make_way(version, actor, shadow=version.shadow)
-
-
-def _nothing(version: PolicyBundleVersion, actor: Actor) -> None:
-    """The index of a bundle is its own row; nothing else has to move."""
+    make_way(POLICY_BUNDLES, version, actor, shadow=version.shadow)
 
 
 BUNDLE_DOCUMENTS: DocumentKind[PolicyBundleVersion] = DocumentKind(
@@ -177,21 +112,10 @@ BUNDLE_DOCUMENTS: DocumentKind[PolicyBundleVersion] = DocumentKind(
     columns=_columns,
     examine=examine_bundle,
 )
-POLICY_BUNDLES: ReviewKind[PolicyBundleVersion] = ReviewKind(
-    name="policy_bundle",
-    version_model=PolicyBundleVersion,
-    entry_model=PolicyReview,
-    payload_type=PolicyBundleVersion.payload_type,
-    key_purpose=KeyPurpose.MANIFESTS,
-    reviewer_roles=REVIEWERS,
-    document=documents.stored_bytes,
-    reviewers_needed=lambda version: 1,
-    obstacles=lambda version: documents.obstacles_of(BUNDLE_DOCUMENTS, version),
-    warnings=documents.warnings_of,
-    at_submission=_at_submission,
-    on_publish=_on_publish,
-    on_signed=_nothing,
-    on_retire=_nothing,
-    describe=documents.describe,
+POLICY_BUNDLES: ReviewKind[PolicyBundleVersion] = review_kind(
+    BUNDLE_DOCUMENTS, entry_model=PolicyReview, reviewer_roles=REVIEWERS, on_publish=_on_publish
 )
 POLICY_LIFECYCLE = PolicyLifecycle(POLICY_BUNDLES)
+_drafting = Drafting(BUNDLE_DOCUMENTS)
+create_draft = _drafting.create_draft
+replace_draft = _drafting.replace_draft
