@@ -22,7 +22,12 @@ class Payload(models.Model):
     class Meta:
         default_permissions = ()
         indexes = [
-            models.Index(fields=["tenant_id", "commitment"], name="payload_by_commitment"),
+            # Looked up for arguments alone, and a commitment lies anywhere in an index.
+            models.Index(
+                fields=["tenant_id", "commitment"],
+                condition=models.Q(kind="args"),
+                name="payload_args_by_commitment",
+            ),
             models.Index(fields=["decision_id", "kind"], name="payload_by_decision"),
             models.Index(
                 fields=["created_at"],
