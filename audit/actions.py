@@ -28,6 +28,7 @@ ACTIONS = {
     "payload.salt_released": "Salt of a commitment released",
     "retention.changed": "Retention changed",
     "retention.purged": "Records purged under retention",
+    "retention.let_go": "Requests and votes of purged decisions removed",
     "retention.partition_dropped": "Month of purged records dropped",
     "audit.log_check.requested": "Check of the log asked for",
     "audit.log_check.ended": "Log checked",
