@@ -16,6 +16,7 @@ ACTIONS = {
     "audit.access.ended": "Auditor's access taken back",
     "audit.record.viewed": "Decision record viewed by an auditor",
     "audit.records.searched": "Decision records searched by an auditor",
+    "audit.page.viewed": "Page viewed by an auditor",
     "audit.report.viewed": "Report viewed by an auditor",
     "erasure.asked": "Erasure of values asked for",
     "erasure.carried_out": "Values erased",

@@ -65,7 +65,8 @@ def test_requests_votes_and_talk_go_when_the_time_of_events_is_over() -> None:
     apply_retention()
     assert _left() == [0, 0, 0, 0, 0, 0]
     told = AuditEvent.objects.get(action="retention.let_go", tenant_id=request.tenant_id)
-    said = strict_json.loads_object(told.text)["data"]["places"]
+    record: dict[str, Any] = strict_json.loads_object(told.text)
+    said = record["data"]["places"]
     assert (said["approvals"], said["votes"], said["remarks"]) == (1, 1, 1)
 
 
