@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain
 
-from django.db.models import QuerySet, Sum
+from django.db.models import Count, QuerySet, Sum
 
 from audit.following import WaitingLeaf, sealed_from, waiting_leaves
 from audit.models import LogHead
 from contextos.core.clock import utcnow
+from contextos.core.ids import first_id
 from gateway.figures.counting import EVERYTHING, Counted, Place
 from gateway.figures.measures import Sums
 from gateway.figures.replays import compared, waiting_replays
@@ -132,6 +133,19 @@ def budget_use(tenant_id: str, asked: Range, *, most: int = 2000) -> BudgetUse:
         sum(row[place] for row in found[:most]) for place in range(len(columns))
     )
     return BudgetUse(min(len(found), most), calls, max_calls, cents, max_cents, len(found) <= most)
+
+
+def budget_use_of_all(since: datetime) -> dict[str, BudgetUse]:
+    """Of every tenant's runs that were opened since then, for a scrape."""
+    rows = Run.objects.filter(run_id__gte=first_id("run", since), created_at__gte=since)
+    sums = ("used_calls", "max_calls", "spent_cents", "max_cost_cents")
+    grouped = rows.order_by().values("tenant_id").annotate(Count("pk"), *(map(Sum, sums)))
+    return {
+        row["tenant_id"]: BudgetUse(
+            row["pk__count"], *(row[f"{name}__sum"] for name in sums), is_whole=True
+        )
+        for row in grouped
+    }
 
 
 # --- reading -------------------------------------------------------------------------------------
