@@ -138,13 +138,20 @@ def budget_use(tenant_id: str, asked: Range, *, most: int = 2000) -> BudgetUse:
 def budget_use_of_all(since: datetime) -> dict[str, BudgetUse]:
     """Of every tenant's runs that were opened since then, for a scrape."""
     rows = Run.objects.filter(run_id__gte=first_id("run", since), created_at__gte=since)
-    sums = ("used_calls", "max_calls", "spent_cents", "max_cost_cents")
-    grouped = rows.order_by().values("tenant_id").annotate(Count("pk"), *(map(Sum, sums)))
-    return {
-        row["tenant_id"]: BudgetUse(
-            row["pk__count"], *(row[f"{name}__sum"] for name in sums), is_whole=True
+    added = (
+        rows.order_by()
+        .values_list("tenant_id")
+        .annotate(
+            Count("pk"),
+            Sum("used_calls"),
+            Sum("max_calls"),
+            Sum("spent_cents"),
+            Sum("max_cost_cents"),
         )
-        for row in grouped
+    )
+    return {
+        tenant_id: BudgetUse(runs, calls, max_calls, cents, max_cents, is_whole=True)
+        for tenant_id, runs, calls, max_calls, cents, max_cents in added
     }
 
 
