@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
 from typing import Protocol
 
 from audit.selections import Selection
 from contextos.core.events import Actor
 from contextos.identity.contributions import contributed_modules
+
+AT_ONCE = 200
 
 
 class Eraser(Protocol):
@@ -31,6 +34,10 @@ class Eraser(Protocol):
 
     def forget(self, tenant_id: str, decision_ids: Collection[str]) -> Mapping[str, int]:
         """The records of these decisions are purged: remove what was copied from them."""
+
+    def let_go(self, tenant_id: str, before: datetime) -> Mapping[str, int]:
+        """Remove what was kept as long as events are, of decisions that were purged: at most
+        `AT_ONCE` of them a call; place -> rows removed, empty when nothing is left to do."""
 
     def decision_of(self, tenant_id: str, reference: str) -> str:
         """The decision behind another id of this app, such as a call's; empty when none."""
@@ -57,6 +64,10 @@ class NoEraser:
 
     def forget(self, tenant_id: str, decision_ids: Collection[str]) -> Mapping[str, int]:
         """Nothing was copied."""
+        return {}
+
+    def let_go(self, tenant_id: str, before: datetime) -> Mapping[str, int]:
+        """Nothing is kept any longer than its record."""
         return {}
 
     def decision_of(self, tenant_id: str, reference: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -36,6 +35,14 @@ def covering_a_row() -> QuerySet[LegalHold]:
     return LegalHold.objects.filter(covers)
 
 
+def holds_around(tenant_id: str) -> QuerySet[LegalHold]:
+    """Open holds over the time at which the row of the outer query was made, whatever it is."""
+    return open_holds(tenant_id).filter(
+        Q(since__isnull=True) | Q(since__lte=OuterRef("created_at")),
+        Q(until__isnull=True) | Q(until__gt=OuterRef("created_at")),
+    )
+
+
 def held_decisions(*, tenant_id: str, decision_ids: Iterable[str]) -> frozenset[str]:
     """Those of the decisions that a hold keeps: one row of a decision under it is enough."""
     wanted = list(decision_ids)
@@ -55,13 +62,6 @@ def holds_over(*, tenant_id: str, decision_id: str) -> list[LegalHold]:
         if rows.filter(selection_of(hold).condition()).exists():
             found[hold.pk] = hold
     return list(found.values())
-
-
-def is_period_held(tenant_id: str, moment: datetime) -> bool:
-    """Whether any hold reaches over a moment: events around held decisions are kept with them."""
-    reaches = Q(since__isnull=True) | Q(since__lte=moment)
-    reaches &= Q(until__isnull=True) | Q(until__gt=moment)
-    return open_holds(tenant_id).filter(reaches).exists()
 
 
 def selection_of(hold: LegalHold) -> Selection:

@@ -6,6 +6,7 @@ deleted; triggers take a tombstone only for a row that is due and not held (ADR 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
@@ -14,9 +15,9 @@ from django.db import DatabaseError, OperationalError, connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from audit.decision_record import TERMINAL
-from audit.erasing import erase_everywhere, erasers
+from audit.erasing import AT_ONCE, erase_everywhere, erasers
 from audit.erasure import erase_values
-from audit.holds import covering_a_row, open_holds
+from audit.holds import covering_a_row, holds_around
 from audit.models import (
     AuditEvent,
     DecisionBody,
@@ -42,7 +43,6 @@ from contextos.identity.models import Tenant
 
 log = structlog.get_logger(__name__)
 ACTOR = automation("retention")
-AT_ONCE = 200
 EVIDENCE = ("evidence", f"{SALT_OF}evidence")
 # What explains a purge, an erasure or a hold outlives all of them.
 KEPT_FOR_GOOD = ("retention.", "erasure.", "hold.")
@@ -133,8 +133,14 @@ def _of_class(record_class: RecordClass) -> Exists | Q:
 
 # --- records -------------------------------------------------------------------------------------
 def due_records(tenant_id: str, terms: Terms, now: datetime) -> QuerySet[DecisionRow]:
-    """First rows of decisions that have ended, wholly before the cutoff, sealed and not held."""
+    """First rows of decisions that have ended, wholly before the cutoff, sealed and not held.
+
+    Evidence has a time of its own, and without the record it came from it would show nothing: as
+    long as some is kept, the record stays with it."""
     of_decision = DecisionRow.objects.filter(decision_id=OuterRef("decision_id"))
+    evidence = Payload.objects.filter(
+        decision_id=OuterRef("decision_id"), kind__in=EVIDENCE, sealed__isnull=False
+    )
     unsealed = UnsealedLeaf.objects.filter(leaf_id=OuterRef("record_id"))
     cutoff = terms.cutoff(now)
     return DecisionRow.objects.filter(
@@ -143,6 +149,7 @@ def due_records(tenant_id: str, terms: Terms, now: datetime) -> QuerySet[Decisio
         ~Exists(of_decision.filter(created_at__gte=cutoff)),
         ~Exists(of_decision.filter(Exists(unsealed))),
         ~Exists(of_decision.filter(Exists(covering_a_row()))),
+        ~Exists(evidence),
         tenant_id=tenant_id,
         seq=1,
         created_at__lt=cutoff,
@@ -189,24 +196,21 @@ def _purge_decisions(
 # --- events --------------------------------------------------------------------------------------
 def due_events(tenant_id: str, terms: Terms, now: datetime) -> QuerySet[AuditEvent]:
     """Sealed events before the cutoff; a hold keeps all events of its time."""
-    around = open_holds(tenant_id).filter(
-        Q(since__isnull=True) | Q(since__lte=OuterRef("created_at")),
-        Q(until__isnull=True) | Q(until__gt=OuterRef("created_at")),
-    )
     kept = Q()
     for prefix in KEPT_FOR_GOOD:
         kept |= Q(action__startswith=prefix)
     return AuditEvent.objects.filter(
         ~kept,
         ~Exists(UnsealedLeaf.objects.filter(leaf_id=OuterRef("event_id"))),
-        ~Exists(around),
+        ~Exists(holds_around(tenant_id)),
         tenant_id=tenant_id,
         created_at__lt=terms.cutoff(now),
     ).order_by("event_id")
 
 
 def purge_events(tenant_id: str, terms: Terms, now: datetime) -> int:
-    """Purge events whose time is over; how many."""
+    """Purge events whose time is over, and what apps keep as long as them; how many events."""
+    _let_go(tenant_id, terms, now)
     done, last = 0, ""
     while True:
         with transaction.atomic():
@@ -219,6 +223,32 @@ def purge_events(tenant_id: str, terms: Terms, now: datetime) -> int:
             _bury(tenant_id, leaves, terms, now)
             AuditEvent.objects.filter(pk__in=[leaf[0] for leaf in leaves]).delete()
             done += len(leaves)
+
+
+def _let_go(tenant_id: str, terms: Terms, now: datetime) -> None:
+    """In batches, each with its event, until no app has anything left."""
+    cutoff = terms.cutoff(now)
+    while True:
+        with transaction.atomic():
+            gone: Counter[str] = Counter()
+            for eraser in erasers():
+                gone.update(eraser.let_go(tenant_id, cutoff))
+            places = {place: number for place, number in gone.items() if number}
+            if not places:
+                return
+            record_event(
+                tenant_id=tenant_id,
+                action="retention.let_go",
+                actor=ACTOR,
+                subject_kind="retention",
+                subject_id=terms.record_class.value,
+                data={
+                    "days": terms.days,
+                    "rule": terms.version,
+                    "cutoff": format_time(cutoff),
+                    "places": places,
+                },
+            )
 
 
 # --- the door ------------------------------------------------------------------------------------

@@ -14,8 +14,11 @@ from audit.services import record_event
 from contextos.core.canonical import digest
 from contextos.core.events import Actor
 from contextos.core.ids import first_id
+from contextos.core.text import single_line
 
 VIEWED, SEARCHED = "audit.record.viewed", "audit.records.searched"
+PAGE = "audit.page.viewed"
+LONGEST_PATH = 200
 
 
 def record_view(*, window: Window, actor: Actor, decision_id: str, surface: str) -> None:
@@ -41,14 +44,36 @@ def record_search(*, window: Window, actor: Actor, wanted: RecordFilter, surface
     )
 
 
+def record_page(*, tenant_id: str, actor: Actor, path: str, surface: str) -> None:
+    """An auditor was shown anything else: which address."""
+    _once_a_minute(
+        tenant_id=tenant_id,
+        actor=actor,
+        action=PAGE,
+        subject=("page", single_line(path, limit=LONGEST_PATH)),
+        data={"surface": surface},
+    )
+
+
 def _record_once(
     *, window: Window, actor: Actor, action: str, subject: tuple[str, str], data: dict[str, Any]
 ) -> None:
-    if not window.is_auditor:
-        return
+    if window.is_auditor:
+        _once_a_minute(
+            tenant_id=window.tenant_id,
+            actor=actor,
+            action=action,
+            subject=subject,
+            data={**data, "window": window.as_record()},
+        )
+
+
+def _once_a_minute(
+    *, tenant_id: str, actor: Actor, action: str, subject: tuple[str, str], data: dict[str, Any]
+) -> None:
     kind, subject_id = subject
     earlier = AuditEvent.objects.filter(
-        tenant_id=window.tenant_id,
+        tenant_id=tenant_id,
         subject_kind=kind,
         subject_id=subject_id,
         actor_id=actor.id,
@@ -57,12 +82,12 @@ def _record_once(
     )
     if not earlier.exists():
         record_event(
-            tenant_id=window.tenant_id,
+            tenant_id=tenant_id,
             action=action,
             actor=actor,
             subject_kind=kind,
             subject_id=subject_id,
-            data={**data, "window": window.as_record()},
+            data=data,
         )
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from approvals.services.erasure import forget_subjects, subjects_with_values
-from audit.erasing import NoEraser
+from approvals.models import ApprovalRequest
+from approvals.services.erasure import forget_subjects, remove_requests, subjects_with_values
+from audit.erasing import AT_ONCE, NoEraser
+from audit.holds import holds_around
 from audit.models import DecisionRow
 from audit.selections import Selection
 from contextos.core import strict_json
@@ -96,7 +99,7 @@ class GatewayEraser(NoEraser):
 
     def forget(self, tenant_id: str, decision_ids: Collection[str]) -> Mapping[str, int]:
         """The calls go with their records, unless a repeat of the key still asks for one. Requests
-        stay: who decided what is part of votes and events, which are kept longer."""
+        stay: who decided what is kept as long as the events that tell of it."""
         alive = IdempotencyKey.objects.filter(
             tool_call_id=OuterRef("tool_call_id"), expires_at__gt=utcnow()
         )
@@ -105,6 +108,19 @@ class GatewayEraser(NoEraser):
         IdempotencyKey.objects.filter(tenant_id=tenant_id, tool_call_id__in=names).delete()
         CallbackNotice.objects.filter(tenant_id=tenant_id, pk__in=names).delete()
         return {"calls": ToolCall.objects.filter(tenant_id=tenant_id, pk__in=names).delete()[0]}
+
+    def let_go(self, tenant_id: str, before: datetime) -> Mapping[str, int]:
+        """Requests whose call went with its records, wholly before a moment that no hold covers."""
+        call = ToolCall.objects.filter(pk=OuterRef("subject_id"))
+        past = ApprovalRequest.objects.filter(
+            ~Exists(call),
+            ~Exists(holds_around(tenant_id)),
+            tenant_id=tenant_id,
+            subject_kind=SUBJECT_KIND,
+            created_at__lt=before,
+            closed_at__lt=before,
+        )
+        return remove_requests(past, at_most=AT_ONCE)
 
     def decision_of(self, tenant_id: str, reference: str) -> str:
         """The decision of a call."""

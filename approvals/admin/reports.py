@@ -19,6 +19,7 @@ from approvals.admin.gates_drafts import tenant_of
 from approvals.durations import in_words
 from approvals.models import Gate
 from approvals.reports import LISTED, MOST
+from audit.admin.window import span_within
 from audit.models import AuditEvent
 from contextos.adminkit.links import admin_url
 from contextos.core import strict_json
@@ -125,7 +126,7 @@ def reports_view(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         context = {**site_context, "form": form}
         return TemplateResponse(request, "approvals/report.html", context, status=422)
-    since, until = _moments(form.cleaned_data)
+    since, until = span_within(request, *_moments(form.cleaned_data))
     context = {
         **site_context,
         "form": form,

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from django.db.models import Q, QuerySet
 
-from approvals.models import ApprovalRequest, Remark
+from approvals.models import ApprovalRequest, Notice, Remark, Vote
+from approvals.states import REQUESTS
 
 ERASED_WORDS = "(erased)"
 
@@ -28,6 +29,18 @@ def forget_subjects(tenant_id: str, kind: str, subject_ids: Iterable[str]) -> di
             view=view, amount=None, unit="", likeness="", risk=0
         )
     return {"approvals": len(emptied), "remarks": remarks.update(text=ERASED_WORDS)}
+
+
+def remove_requests(rows: QuerySet[ApprovalRequest], *, at_most: int) -> dict[str, int]:
+    """Requests that have ended, with what people said and were told of them; where -> how many."""
+    ended = rows.filter(state__in=REQUESTS.terminal).order_by("pk")
+    names = list(ended.values_list("pk", flat=True)[:at_most])
+    return {
+        "notices": Notice.objects.filter(approval_id__in=names).delete()[0],
+        "remarks": Remark.objects.filter(request_id__in=names).delete()[0],
+        "votes": Vote.objects.filter(request_id__in=names).delete()[0],
+        "approvals": ApprovalRequest.objects.filter(pk__in=names).delete()[0],
+    }
 
 
 def _requests(tenant_id: str, kind: str, subject_ids: Iterable[str]) -> QuerySet[ApprovalRequest]:

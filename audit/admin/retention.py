@@ -27,9 +27,10 @@ NOTES = {
     RecordClass.OTHER_RECORD: "Decision records of reads and of calls that policy let through.",
     RecordClass.GATED_VALUE: "Arguments, answers, transcripts and conversations.",
     RecordClass.OTHER_VALUE: "Arguments, answers and transcripts.",
-    RecordClass.EVIDENCE: "What results said and later decisions relied on.",
-    RecordClass.EVENT: "What people and tasks did. Events about retention, erasures and holds "
-    "stay for good.",
+    RecordClass.EVIDENCE: "What results said and later decisions relied on. "
+    "The record it came from stays as long.",
+    RecordClass.EVENT: "What people and tasks did; approval requests and votes of purged records "
+    "go with them. Events about retention, erasures and holds stay for good.",
 }
 
 

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 
 from audit.access import Window, window_of
 from contextos.adminkit.tenancy import acting_tenant
-from contextos.core.errors import ContextOSError
+from contextos.core.errors import ContextOSError, coded_error
 from contextos.identity.backends import acting_roles
 from contextos.identity.models import User
 from contextos.identity.roles import AUDITOR
@@ -54,6 +54,20 @@ def require_within(request: HttpRequest, *moments: datetime) -> None:
             window_for(request).require(*moments)
         except ContextOSError as refusal:
             raise PermissionDenied from refusal
+
+
+def span_within(
+    request: HttpRequest, since: datetime, until: datetime
+) -> tuple[datetime, datetime]:
+    """What of a time an auditor may read, refused when that is nothing; all of it for others."""
+    if not is_only_auditor(request):
+        return since, until
+    window = window_for(request)
+    start, end = max(since, window.data_from or since), min(until, window.data_until or until)
+    if start >= end:
+        refusal = coded_error("auditor.outside_window", data=window.as_record())
+        raise PermissionDenied from refusal
+    return start, end
 
 
 def is_only_auditor(request: HttpRequest) -> bool:

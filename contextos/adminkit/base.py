@@ -30,6 +30,8 @@ from contextos.adminkit.unfold_seam import (
 )
 from contextos.core.errors import ContextOSError
 
+MOST_SEARCH_WORDS = 20
+
 
 class TenantLimitedFields:
     """Offers only the acting tenant's rows wherever a form points at another model."""
@@ -126,6 +128,14 @@ class ModelAdmin(TenantLimitedFields, ThemedModelAdmin):
         return found
 
     # --- changes go through services ----------------------------------------------------------
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """A text of more words than a database takes conditions matches nothing."""
+        if len(search_term.split()) > MOST_SEARCH_WORDS:
+            return queryset.none(), False
+        return super().get_search_results(request, queryset, search_term)
+
     def perform_create(self, request: HttpRequest, form: ModelForm[Any]) -> Model:
         """Call the service that creates; `form.instance` carries the entered values."""
         raise PermissionDenied("Nothing can be added on this page.")

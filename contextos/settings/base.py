@@ -77,6 +77,7 @@ MIDDLEWARE = [
     "contextos.page_middleware.PageMessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
+    "audit.middleware.AuditorLooksMiddleware",
 ]
 
 ROOT_URLCONF = "contextos.urls"

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
+from audit.admin.window import within_window
 from contextos.adminkit.display import mode_badge
 from contextos.core.text import reveal_invisible
 from gateway.admin.access import tenant_of
@@ -22,6 +23,7 @@ from gateway.models import ToolCall
 def dead_letters_view(request: HttpRequest) -> HttpResponse:
     """Newest first."""
     rows = ToolCall.objects.filter(tenant_id=tenant_of(request), dead_letter=True)
+    rows = within_window(request, rows)
     page = page_of(request, with_person(rows.defer("envelope", "result")))
     context = frame(request, "Dead letters", page=page, rows=[_row(call) for call in page.rows])
     return TemplateResponse(request, "gateway/dead_letters.html", context)

@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from audit.access import Window, window_of
+from audit.admin.window import within_window
 from audit.clearance import Clearance
 from audit.decision_record import EVIDENCE_MENTION
 from audit.models import DecisionMention, DecisionRow
@@ -79,8 +80,8 @@ class EvidenceAdmin(ReadOnlyAdmin, TenantScopedAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Each with what it is worth."""
-        return with_worth(super().get_queryset(request))
+        """Each with what it is worth; auditors see what was seen in their period."""
+        return with_worth(within_window(request, super().get_queryset(request), "observed_at"))
 
     # --- the list -----------------------------------------------------------------------------
     @display(description="Evidence")

@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
+from audit.admin.window import within_window
 from audit.decisions import rows_of
 from contextos.adminkit.display import mode_badge
 from contextos.core import strict_json
@@ -98,6 +99,7 @@ def queue_view(request: HttpRequest) -> HttpResponse:
     """Oldest first: the longer nobody looks, the harder it is to find out."""
     tenant_id = tenant_of(request)
     rows = ToolCall.objects.filter(tenant_id=tenant_id, state=CallState.UNKNOWN_OUTCOME)
+    rows = within_window(request, rows)
     page = page_of(request, with_person(rows.defer("envelope", "result")), oldest_first=True)
     context = frame(
         request,
@@ -157,6 +159,7 @@ def call_view(request: HttpRequest, tool_call_id: str) -> HttpResponse:
 
 def _call_or_404(request: HttpRequest, tool_call_id: str) -> ToolCall:
     rows = ToolCall.objects.filter(tenant_id=tenant_of(request), pk=tool_call_id)
+    rows = within_window(request, rows)
     call = rows.select_related("run").first()
     if call is None:
         raise Http404

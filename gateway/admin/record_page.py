@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 import orjson
 from django.core.exceptions import PermissionDenied
@@ -222,7 +223,7 @@ def _links(
             "Context Pack",
             Link(reveal_invisible(pack), pack_link(request, tenant_id, pack)) if pack else None,
         ),
-        ("Trace", Link(str(last.get("trace_id") or "")) if last.get("trace_id") else None),
+        ("Trace", _trace_link(str(last.get("trace_id") or ""))),
         (
             "Session",
             Link(reveal_invisible(str(last["session_id"]))) if last.get("session_id") else None,
@@ -230,6 +231,11 @@ def _links(
         ("Build", Link(reveal_invisible(str(lineage.get("runtime_build") or "")))),
     ]
     return [(title, link) for title, link in found if link is not None and link.text]
+
+
+def _trace_link(trace_id: str) -> Link:
+    """Everything that was decided under the same trace."""
+    return Link(trace_id, f"{_search_url()}?{urlencode({'trace': trace_id})}" if trace_id else "")
 
 
 def _call_facts(call: ToolCall | None) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from contextos.identity.permissions import HasRole
 from contextos.identity.principals import principal_of
 from contextos.restkit.views import APIView
 from gateway.figures.asking import asked_range, range_for
-from gateway.figures.boards import Board, board
+from gateway.figures.boards import Board, BudgetUse, board, budget_use
 from gateway.figures.measures import Spread, Sums
 from registry.roles import READERS
 
@@ -69,6 +69,17 @@ class CapabilityFiguresSerializer(FiguresSerializer):
     capability_id = serializers.CharField(allow_null=True)
 
 
+class BudgetSerializer(serializers.Serializer[Any]):
+    """What the latest runs of the range used of what they may."""
+
+    runs = serializers.IntegerField()
+    used_calls = serializers.IntegerField()
+    max_calls = serializers.IntegerField()
+    spent_cents = serializers.IntegerField()
+    max_cost_cents = serializers.IntegerField()
+    complete = serializers.BooleanField(help_text="False: there were more runs than are added up.")
+
+
 class PointSerializer(serializers.Serializer[Any]):
     """One span of the range."""
 
@@ -93,6 +104,7 @@ BoardSerializer = type(
         ),
         "sealing_lag_ms": serializers.IntegerField(),
         "totals": FiguresSerializer(),
+        "budget": BudgetSerializer(help_text="Of all runs of the tenant, whatever is filtered."),
         "results": CapabilityFiguresSerializer(many=True),
         "points": PointSerializer(many=True),
         "next": serializers.CharField(allow_null=True),
@@ -134,13 +146,15 @@ class CapabilityMetricsView(APIView):
         given = _parameters(request)
         caller = principal_of(request)
         asked = asked_range(given.get("from", ""), given.get("to", ""))
+        span = range_for(caller, frozenset(caller.roles), caller.tenant_id, asked)
         found = board(
             caller.tenant_id,
-            range_for(caller, frozenset(caller.roles), caller.tenant_id, asked),
+            span,
             adapter_id=given.get("adapter", ""),
             capability_id=given.get("capability", ""),
         )
-        return Response(as_document(found), headers={"Cache-Control": "private, no-cache"})
+        document = as_document(found, budget_use(caller.tenant_id, span))
+        return Response(document, headers={"Cache-Control": "private, no-cache"})
 
 
 def _parameters(request: Request) -> dict[str, str]:
@@ -155,7 +169,7 @@ def _parameters(request: Request) -> dict[str, str]:
     return given
 
 
-def as_document(found: Board) -> dict[str, Any]:
+def as_document(found: Board, budget: BudgetUse) -> dict[str, Any]:
     """A board as JSON."""
     return {
         "from": format_time(found.range.since),
@@ -165,6 +179,14 @@ def as_document(found: Board) -> dict[str, Any]:
         "complete": found.tail.is_whole,
         "sealing_lag_ms": round(found.tail.sealing_lag.total_seconds() * 1000),
         "totals": figures_of(found.totals),
+        "budget": {
+            "runs": budget.runs,
+            "used_calls": budget.calls,
+            "max_calls": budget.max_calls,
+            "spent_cents": budget.cents,
+            "max_cost_cents": budget.max_cents,
+            "complete": budget.is_whole,
+        },
         "results": [
             {
                 "adapter_id": line.place.adapter_id or None,

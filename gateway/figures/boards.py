@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain
 
-from django.db.models import QuerySet, Sum
+from django.db.models import Count, QuerySet, Sum
 
 from audit.following import WaitingLeaf, sealed_from, waiting_leaves
 from audit.models import LogHead
 from contextos.core.clock import utcnow
+from contextos.core.ids import first_id
 from gateway.figures.counting import EVERYTHING, Counted, Place
 from gateway.figures.measures import Sums
 from gateway.figures.replays import compared, waiting_replays
@@ -132,6 +133,26 @@ def budget_use(tenant_id: str, asked: Range, *, most: int = 2000) -> BudgetUse:
         sum(row[place] for row in found[:most]) for place in range(len(columns))
     )
     return BudgetUse(min(len(found), most), calls, max_calls, cents, max_cents, len(found) <= most)
+
+
+def budget_use_of_all(since: datetime) -> dict[str, BudgetUse]:
+    """Of every tenant's runs that were opened since then, for a scrape."""
+    rows = Run.objects.filter(run_id__gte=first_id("run", since), created_at__gte=since)
+    added = (
+        rows.order_by()
+        .values_list("tenant_id")
+        .annotate(
+            Count("pk"),
+            Sum("used_calls"),
+            Sum("max_calls"),
+            Sum("spent_cents"),
+            Sum("max_cost_cents"),
+        )
+    )
+    return {
+        tenant_id: BudgetUse(runs, calls, max_calls, cents, max_cents, is_whole=True)
+        for tenant_id, runs, calls, max_calls, cents, max_cents in added
+    }
 
 
 # --- reading -------------------------------------------------------------------------------------

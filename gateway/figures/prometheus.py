@@ -7,6 +7,7 @@ percentiles over time are the scraper's work. Labels are published names, never 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 
 from django.db import DatabaseError
 from prometheus_client.core import (
@@ -18,11 +19,13 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import REGISTRY, Collector
 
 from audit.lag import sealing_lags
-from gateway.figures.boards import Line, totals_of_all_time
+from contextos.core.clock import utcnow
+from gateway.figures.boards import Line, budget_use_of_all, totals_of_all_time
 from gateway.figures.measures import ENDS, STEPS_PER_DOUBLING, Spread
 from gateway.models import SiemStream
 from gateway.siem.lag import lags_of
 
+BUDGETS_OF = timedelta(hours=1)
 _LABELS = ("tenant", "adapter", "capability")
 _COUNTERS = {
     "unknown": ("unknown_outcomes", "Calls whose outcome became unknown."),
@@ -50,7 +53,8 @@ class FiguresCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """Every family, each with all its labels."""
         try:
-            totals, lags = totals_of_all_time(), [_sealing_lags(), *_stream_lags()]
+            totals = totals_of_all_time()
+            lags = [_sealing_lags(), *_stream_lags(), *_budgets()]
         except DatabaseError:
             return
         lines = [(tenant, line) for tenant, found in totals.items() for line in found]
@@ -124,6 +128,24 @@ def _sealing_lags() -> Metric:
     for lag in sealing_lags():
         family.add_metric([lag.tenant_id], lag.seconds)
     return family
+
+
+def _budgets() -> list[Metric]:
+    """What the runs of the last hour used of what they may; use over allowance is the share."""
+    used = budget_use_of_all(utcnow() - BUDGETS_OF)
+    words = {
+        "used_calls": ("Calls that runs opened in the last hour have made.", "calls"),
+        "max_calls": ("Calls that runs opened in the last hour may make.", "max_calls"),
+        "spent_cents": ("Cents that runs opened in the last hour have spent.", "cents"),
+        "max_cost_cents": ("Cents that runs opened in the last hour may spend.", "max_cents"),
+    }
+    families = []
+    for name, (text, member) in words.items():
+        family = GaugeMetricFamily(f"contextos_run_budget_{name}", text, labels=("tenant",))
+        for tenant_id, budget in used.items():
+            family.add_metric([tenant_id], getattr(budget, member))
+        families.append(family)
+    return list(families)
 
 
 def _stream_lags() -> list[Metric]:

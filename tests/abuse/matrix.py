@@ -13,11 +13,12 @@ from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from contextos.identity.models import Agent, Tenant
+from contextos.identity.models import Agent, Tenant, User
 from gateway.models import Run
 from gateway.states import CallState
 from registry.models import AdapterVersion
-from tests.abuse.verdicts import BODIES
+from tests.abuse.verdicts import BODIES, PEOPLE, QUERIES
+from tests.audit.logs import seal_all
 from tests.factories import make_agent, make_agent_token, make_member, make_tenant, make_user_token
 from tests.gateway.admin.rows import make_call, make_run
 from tests.tenant_rows import MAKERS
@@ -77,17 +78,19 @@ class Estate:
     marker: str
     tenant: Tenant = field(init=False)
     agent: Agent = field(init=False)
+    people: dict[str, User] = field(init=False)
 
     def __post_init__(self) -> None:
         self.tenant = make_tenant(f"{self.marker}_prod", name=self.marker)
         self.agent = make_agent(self.tenant, f"{self.marker}_agent")
+        self.people = {role: make_member(self.tenant, role) for role in PEOPLE}
 
     @cached_property
     def things(self) -> dict[str, str]:
         """By the name of the path's parameter."""
         switch_id = self._made("registry.KillSwitch", "switch_id")  # with a published adapter
         run = make_run(self.tenant, agent_id=self.agent.agent_id, intent=self.marker)
-        return {
+        made = {
             "adapter_id": f"adp_{self.marker}",
             "version": "1.0.0",
             "switch_id": switch_id,
@@ -99,6 +102,8 @@ class Estate:
             "run_id": run.pk,
             "tool_call_id": self._waiting_call(run),
         }
+        seal_all()  # so that there is a checkpoint and a proof to be read
+        return made
 
     def _waiting_call(self, run: Run) -> str:
         version = AdapterVersion.objects.get(adapter__adapter_id=f"adp_{self.marker}")
@@ -112,7 +117,7 @@ class Estate:
         """A fresh token of somebody who has exactly this role."""
         if caller == "agent":
             return make_agent_token(self.agent).token
-        return make_user_token(make_member(self.tenant, caller), self.tenant).token
+        return make_user_token(self.people[caller], self.tenant).token
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +141,7 @@ def ask(route: Route, method: str, things: Mapping[str, str], token: str | None)
     with transaction.atomic():
         answer = Client(raise_request_exception=False).generic(
             method,
-            route.at(things),
+            route.at(things) + QUERIES.get(route.name, ""),
             b"" if method == "GET" else _body(route.name),
             content_type="application/json",
             headers=headers,

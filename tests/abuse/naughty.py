@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 
 _EMPTY = ("", " ", "   ", "\t", "\n", "\r\n", "\u00a0", "\u3000", "\u2003", "\ufeff")
@@ -166,34 +167,32 @@ _LONG = (
     "\n" * 1_000,
 )
 
-STORABLE: tuple[str, ...] = tuple(
-    dict.fromkeys(
-        (
-            *_EMPTY,
-            *_WORDS,
-            *_NUMBERS,
-            *_CONTROLS,
-            *_INVISIBLE,
-            *_DIRECTIONS,
-            *_COMBINED,
-            *_PICTURES,
-            *_LOOKALIKES,
-            *_MARKUP,
-            *_TEMPLATES,
-            *_QUERIES,
-            *_PATHS,
-            *_PROTOCOLS,
-            *_MEANINGS,
-            *_LONG,
-        )
-    )
+KINDS: tuple[tuple[str, ...], ...] = (
+    _EMPTY,
+    _WORDS,
+    _NUMBERS,
+    _CONTROLS,
+    _UNSTORABLE,
+    _INVISIBLE,
+    _DIRECTIONS,
+    _COMBINED,
+    _PICTURES,
+    _LOOKALIKES,
+    _MARKUP,
+    _TEMPLATES,
+    _QUERIES,
+    _PATHS,
+    _PROTOCOLS,
+    _MEANINGS,
+    _LONG,
 )
 UNSTORABLE = _UNSTORABLE
-EVERYTHING = (*STORABLE, *UNSTORABLE)
+EVERYTHING: tuple[str, ...] = tuple(dict.fromkeys(text for kind in KINDS for text in kind))
 
 
-def slice_for(number: int, size: int) -> list[str]:
-    """A few for one field; fields one after the other go through all of them."""
-    start = number * size % len(EVERYTHING)
-    doubled = EVERYTHING * (size // len(EVERYTHING) + 2)
-    return list(doubled[start : start + size])
+def texts_for(number: int) -> list[str]:
+    """What the field of this number meets: all of them in the long form, else one of every kind;
+    fields one after the other go through all of a kind."""
+    if os.environ.get("CONTEXTOS_ABUSE_LONG"):
+        return list(EVERYTHING)
+    return [kind[number % len(kind)] for kind in KINDS]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pypdf
 import redis
 from django.db import connection
 from psycopg import sql
@@ -69,8 +70,19 @@ def files_below(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _unpacked(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
+    if content.startswith(b"%PDF-"):
+        yield from _pages(name, content)
     if not zipfile.is_zipfile(io.BytesIO(content)):
         return
     with zipfile.ZipFile(io.BytesIO(content)) as packed:
         for member in packed.namelist():
             yield f"file {name}/{member}", packed.read(member)
+
+
+def _pages(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
+    """Pages are packed and may be written in letters of their own: what a reader would see."""
+    read = pypdf.PdfReader(io.BytesIO(content))
+    yield f"file {name}/about", str(read.metadata).encode()
+    for number, page in enumerate(read.pages, start=1):
+        seen = "".join(page.extract_text().split())  # a cell may have broken it into lines
+        yield f"file {name}/page {number}", seen.encode()

@@ -16,6 +16,7 @@ import httpx
 import pytest
 from django.conf import settings
 from django.db import connection
+from reportlab.pdfgen.canvas import Canvas
 
 from gateway.models import ToolCall
 from tests.abuse.canaries import ENVIRONMENT, Canaries, plant, spellings
@@ -29,7 +30,8 @@ from tests.registry.walks import pack_walk
 
 LEAST = 40
 PATIENCE_SECONDS = 150.0  # starting takes its time on a busy machine
-FORMATS = ("csv", "jsonl", "xlsx")
+FORMATS = ("csv", "jsonl", "xlsx", "pdf", "bundle")
+SUFFIXES = {".csv", ".jsonl", ".xlsx", ".pdf", ".zip"}
 _WORKER = ["-m", "celery", "-A", "contextos.celery", "-q", "worker", "--concurrency", "2"]
 
 
@@ -68,16 +70,22 @@ def collector() -> Iterator[Collector]:
 def _worker(log: Path, more: dict[str, str]) -> Iterator[None]:
     told = ["--without-gossip", "--without-mingle", "--loglevel", "DEBUG", "-P", "prefork"]
     told += ["-B", "--schedule", str(log.with_suffix(".beat"))]  # sweeps find a lost message
+    with _process([*_WORKER, *told], log, more):
+        _until(lambda: " ready." in log.read_text(), "a worker")
+        yield
+
+
+@contextmanager
+def _process(command: list[str], log: Path, more: dict[str, str]) -> Iterator[None]:
     with log.open("ab") as said:
         process = subprocess.Popen(
-            [sys.executable, *_WORKER, *told],
+            [sys.executable, *command],
             cwd=ROOT,
             env=served_environment() | more,
             stdout=said,
             stderr=said,
         )
     try:
-        _until(lambda: " ready." in log.read_text(), "a worker")
         yield
     finally:
         process.terminate()
@@ -163,6 +171,7 @@ def test_forty_planted_secrets_are_found_nowhere(
     with ExitStack() as stack:
         said = stack.enter_context(overheard(redis_url))
         stack.enter_context(_worker(tmp_path / "worker.log", more))
+        stack.enter_context(_process(["manage.py", "seal"], tmp_path / "sealer.log", more))
         product = stack.enter_context(served(world, log=tmp_path / "web.log", **more))
         traffic = _Traffic(product, world, canaries)
         traffic.calls()
@@ -182,7 +191,20 @@ def test_forty_planted_secrets_are_found_nowhere(
     assert len(canaries.planted) >= LEAST
     assert said
     assert collector.bodies["/v1/traces"]
-    assert {Path(name).suffix for name, _ in places if name.startswith("file exp_")} >= {".csv"}
+    exported = [name for name, _ in places if name.startswith("file exp_")]
+    assert {Path(name).suffix for name in exported} >= SUFFIXES
+    assert any(name.endswith(".pdf/page 1") for name in exported)
+    assert any(name.endswith(".zip/records.jsonl") for name in exported)
+
+
+def test_the_search_reads_the_pages_of_a_pdf(tmp_path: Path) -> None:
+    canaries = Canaries()
+    drawn = Canvas(str(tmp_path / "report.pdf"), pageCompression=1)
+    drawn.drawString(40, 700, canaries.new("one"))
+    drawn.save()
+    assert b"canary-" not in (tmp_path / "report.pdf").read_bytes()
+    places = list(files_below(tmp_path))
+    assert [hit for place, content in places for hit in canaries.hits(place, content)]
 
 
 @pytest.mark.parametrize("form", ["raw", "base64", "hex", "base64 shifted by 1"])

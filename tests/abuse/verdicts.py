@@ -94,6 +94,50 @@ MATRIX: dict[str, Row] = {
     "tool-call-input": {"POST": AGENT},
 }
 
+# What those who are let in get for their tenant's own things. A reader gets 200; the rest is told
+# here, with who gets another answer and why. Whoever is not let in gets 403, and nobody 401.
+LET_IN: dict[tuple[str, str], int | dict[str, int]] = {
+    ("adapter-discover", "POST"): 422,  # a function adapter has nothing to discover
+    ("adapters", "POST"): 422,  # the empty document, here and below
+    ("kill-switches", "POST"): 422,
+    ("policies-simulate", "POST"): 422,
+    ("exports", "POST"): 400,
+    ("plans-verify", "POST"): 400,
+    ("runs", "POST"): 400,
+    ("tool-calls", "POST"): 400,
+    ("packs", "POST"): 422,
+    ("policies", "POST"): 422,
+    ("versions", "POST"): 422,
+    ("packs-versions", "POST"): 422,
+    ("policies-versions", "POST"): 422,
+    ("packs-version", "PUT"): 422,
+    ("policies-version", "PUT"): 422,
+    ("version", "PUT"): 409,  # published: no draft any more
+    ("version-submit", "POST"): 409,
+    ("packs-version-submit", "POST"): 200,  # a draft
+    ("policies-version-submit", "POST"): 200,
+    **{
+        (f"{prefix}version-{step}", "POST"): 409  # nobody has submitted it
+        for prefix in ("", "packs-", "policies-")
+        for step in ("approve", "reject", "request-changes", "publish")
+    },
+    **{(f"{prefix}version-retire", "POST"): 200 for prefix in ("", "packs-", "policies-")},
+    ("kill-switch", "DELETE"): 200,
+    # The gate has no keepers: an approver who keeps other gates does not see what waits at it.
+    ("approval", "GET"): {"": 200, "finance_approver": 404},
+    ("approval-comments", "POST"): {"": 201, "finance_approver": 404},
+    ("approval-approve", "POST"): 403,
+    ("approval-reject", "POST"): 403,
+    ("approval-withdraw", "POST"): 409,
+    ("decision-record-proof", "GET"): {"": 200, "agent": 404},  # it is of no call of this agent
+    ("decision-record-replay", "POST"): 200,
+    ("export-cancel", "POST"): 200,
+    ("export-download", "GET"): 409,  # not written yet
+    ("tool-call-cancel", "POST"): 200,
+    ("tool-call-input", "POST"): 409,  # nobody asked for any
+}
+QUERIES = {"log-inclusion": "?index=0", "log-consistency": "?from=1"}
+
 # Bodies that get as far as the object, so that its absence is what is answered.
 BODIES: dict[str, dict[str, Any]] = {
     "approval-approve": _VOTE,

@@ -46,7 +46,7 @@ SHOWING = frozenset(
         *("approvals_gateversion_add", "audit_retention"),
     }
 )
-LOOKS = {"audit.record.viewed", "audit.records.searched"}
+LOOKS = {"audit.page.viewed", "audit.record.viewed", "audit.records.searched"}
 EXPORTING = re.compile(r"^(exports.*|export.*|decision-record-replay.*|.*replay.*)$")
 
 

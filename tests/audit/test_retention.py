@@ -91,6 +91,26 @@ def test_values_past_their_time_are_erased_before_their_records_go(acme: Tenant)
     assert _left() == {due, young}
 
 
+def test_a_record_stays_as_long_as_the_evidence_that_came_of_it(acme: Tenant) -> None:
+    kept, past = decision(acme.pk, days=400), decision(acme.pk, days=2600)
+    for decision_id, days in ((kept, 400), (past, 2600)):
+        value(acme.pk, decision_id, "evidence", ago(days))
+    seal_all()
+    apply_retention()
+    assert _left() == {kept}, "seven years for evidence, though other records go after one"
+    assert Payload.objects.filter(decision_id=kept, kind="evidence", sealed__isnull=False).exists()
+    set_retention(
+        tenant_id=acme.pk,
+        record_class=RecordClass.EVIDENCE,
+        days=365,
+        reason="No longer than the records.",
+        actor=SYSTEM,
+    )
+    apply_retention()
+    assert _left() == set()
+    assert not Payload.objects.filter(decision_id__in=[kept, past]).exists()
+
+
 def test_a_purged_row_keeps_its_place_in_the_log_and_its_proof(acme: Tenant) -> None:
     old = decision(acme.pk, days=400)
     young = decision(acme.pk, days=1)

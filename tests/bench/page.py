@@ -10,11 +10,12 @@ from importlib.metadata import version
 
 import psycopg
 
+from tests.bench.causes import missed_of
 from tests.bench.contextforge import PACKAGES
 from tests.bench.served import THREADS
 from tests.ops.environment import ROOT
 
-NOTES = ROOT / "tests" / "bench" / "notes.md"  # why a row misses its aim, written by people
+NOTES = ROOT / "tests" / "bench" / "notes.md"  # what rows mean, written by people
 _HEAD = """# Benchmarks
 
 Written by `make bench`; `make bench QUICK=1` takes a minute and writes only `build/bench.json`.
@@ -36,7 +37,7 @@ def table_of(rows: Sequence[dict[str, object]]) -> str:
 
 def page_of(rows: Sequence[dict[str, object]]) -> str:
     """docs/benchmarks.md."""
-    return f"{_HEAD}\n{_where()}\n{table_of(rows)}\n{NOTES.read_text()}"
+    return f"{_HEAD}\n{_where()}\n{table_of(rows)}\n{missed_of(rows)}\n{NOTES.read_text()}"
 
 
 def _where() -> str:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from django.conf import settings
 from django.db import connection
@@ -46,11 +47,18 @@ class Served:
 
     def lookup(self) -> None:
         """One governed read, over a connection and a run of this thread."""
+        self._call(self.asked, expected=200)
+
+    def write(self, body: Mapping[str, object]) -> None:
+        """One governed write, taken for a worker."""
+        self._call({**body, "idempotency_key": f"key-{uuid4().hex}"}, expected=202)
+
+    def _call(self, body: Mapping[str, object], *, expected: int) -> None:
         made = getattr(self._kept, "made", 0)
         if made % CALLS_PER_RUN == 0:
             self._kept.run_id = self._post("/api/v1/runs", self._run(), expected=201)["run_id"]
         self._kept.made = made + 1
-        self._post("/api/v1/tool-calls", {**self.asked, "run_id": self._kept.run_id}, expected=200)
+        self._post("/api/v1/tool-calls", {**body, "run_id": self._kept.run_id}, expected=expected)
 
     def probe(self) -> None:
         """One answer that decides nothing, over the same connection."""

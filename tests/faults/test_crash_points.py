@@ -59,9 +59,9 @@ def _sealer(step: str, statement: str, moment: Moment) -> Point:
 CALLS = "/api/v1/tool-calls"
 CRASHES = (
     # accept: claim, call and records in one statement
-    Crash(_web("accept", ACCEPT, BEFORE), POST_BLINDLY, "ok", 1, long=True),
+    Crash(_web("accept", ACCEPT, BEFORE), POST_BLINDLY, "ok", 1),
     Crash(_web("accept", ACCEPT, AFTER), POST_BLINDLY, "ok", 1),
-    Crash(_web("accept", CALLS, Moment.ANSWERING), POST_BLINDLY, "ok", 1, long=True),
+    Crash(_web("accept", CALLS, Moment.ANSWERING), POST_BLINDLY, "ok", 1),
     Crash(_web("accept", ACCEPT, AFTER), READ, "ok", 1, long=True),
     # a quick read, ended by the web process itself
     Crash(_web("end", END, BEFORE), READ, "ok", 2),

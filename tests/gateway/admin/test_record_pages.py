@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 from django.db import connection
+from django.urls import reverse
 from django.utils import timezone
 
 from audit import merkle
@@ -75,6 +76,18 @@ def test_a_refund_is_told_from_who_asked_to_what_happened(gated: GateWorld) -> N
     assert page("toolcall_change", call.pk) in shown
     assert page("record_proof", call.decision_id) in shown
     assert GATE in shown
+
+
+@pytest.mark.proves("E1")
+def test_the_trace_leads_to_everything_that_was_decided_under_it(gated: GateWorld) -> None:
+    run = gated.open_run()
+    calls = [gated.proposed(run=run, key=f"ik_aaaaaaaaaaaaaaa{n}")[1] for n in (1, 2)]
+    reader = visitor(gated, "operator")
+    shown = str(reader.get(page("record", calls[0].decision_id)).text)
+    address = reverse("admin:audit_decisionrow_changelist") + f"?trace={run['trace_id']}"
+    assert f'href="{address}"' in shown
+    listed = reader.get(f"{address}&show=rows").text
+    assert all(call.decision_id in listed for call in calls)
 
 
 def test_a_read_needs_nobody_and_says_so(gated: GateWorld) -> None:

@@ -11,8 +11,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from audit.models import AuditEvent
+from gateway.admin.dashboard_figures import percent
 from gateway.figures.rollup import roll_step, roll_up
-from gateway.models import FiguresCursor, Tally, ToolCall
+from gateway.models import FiguresCursor, Run, Tally, ToolCall
 from tests.approvals.world import GateWorld
 from tests.audit.logs import seal_all
 from tests.factories import make_member, make_tenant, make_user_token
@@ -90,6 +91,26 @@ def test_the_three_surfaces_agree_with_a_count_by_hand(traffic: Traffic) -> None
         assert _sample(scraped, "contextos_approval_wait_seconds_sum", **labels) == pytest.approx(
             sums["wait_ms"] / 1000
         )
+
+
+@pytest.mark.proves("E5")
+def test_budget_use_is_the_same_on_the_dashboard_over_rest_and_in_a_scrape(
+    traffic: Traffic,
+) -> None:
+    traffic.everything()
+    tenant_id = traffic.world.tenant_id
+    runs = list(Run.objects.filter(tenant_id=tenant_id))
+    used, most = sum(run.used_calls for run in runs), sum(run.max_calls for run in runs)
+    assert used > 0
+    told = _asked(traffic).json()["budget"]
+    assert (told["runs"], told["used_calls"], told["max_calls"]) == (len(runs), used, most)
+    assert told["complete"] is True
+    scraped = Client().get("/metrics").text
+    for name, value in (("used_calls", used), ("max_calls", most)):
+        assert _sample(scraped, f"contextos_run_budget_{name}", tenant=tenant_id) == value
+    cards = visitor(traffic.world, "operator").get(BOARD).context["cards"]
+    shown = next(card.value for card in cards if card.label == "Budget used")
+    assert shown == percent(used / most)
 
 
 @pytest.mark.proves("E5")

@@ -143,7 +143,7 @@ def test_a_name_leads_where_an_operator_said_and_a_url_is_never_turned(
     ],
 )
 def test_an_address_that_could_never_be_dialled_is_refused_on_entry(
-    tenant: Any, environment: str, name: str, url: str
+    environment: str, name: str, url: str
 ) -> None:
     world = ready(GatewayWorld)
     with pytest.raises(ContextOSError):
