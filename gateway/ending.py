@@ -181,6 +181,8 @@ def _transcript(
         "output_payload": output.payload_id if output else None,
         "rejected_output": outcome.rejected_output,
     }
+    if outcome.mutations:
+        said["mutations"] = [dict(change) for change in outcome.mutations]
     return _seal(attempt, "transcript", said)
 
 

@@ -6,7 +6,7 @@ the same, its mode is misclassified: the critic says so in the record, and a per
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,11 +22,17 @@ _LONGEST = 200
 
 
 def with_mutations(attempt: Attempt, outcome: Normalised, reply: Reply) -> Normalised:
-    """The outcome with what was changed; more than was declared is a finding of its own."""
-    changes = mutations_of(reply.mutations)
+    """The outcome with what the tool says it changed."""
+    return with_changes(attempt, outcome, mutations_of(reply.mutations))
+
+
+def with_changes(
+    attempt: Attempt, outcome: Normalised, changes: Sequence[Mapping[str, str]]
+) -> Normalised:
+    """The outcome with these changes; more than was declared is a finding of its own."""
     if not changes:
         return outcome
-    outcome = replace(outcome, mutations=changes)
+    outcome = replace(outcome, mutations=tuple(changes))
     if attempt.call.is_write:
         return outcome
     declared = attempt.facts.capability
