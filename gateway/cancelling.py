@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from django.db import transaction
 
 from approvals.selectors import request_of
 from approvals.services.requests import cancel
+from approvals.states import RequestState
 from audit.services import record_event
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
@@ -16,6 +19,7 @@ from gateway.ending import Ending, finish
 from gateway.execution import judged_waiting
 from gateway.gating import SUBJECT_KIND
 from gateway.models import ToolCall
+from gateway.resume import as_recorded
 from gateway.states import CALLS, CallState
 
 MAX_REASON = 500
@@ -36,8 +40,7 @@ def cancel_call(*, tenant_id: str, tool_call_id: str, reason: str, actor: Actor)
     _refuse_if_too_late(attempt)
     call.cancel_reason = stated
     if call.state in _NOT_BEGUN:
-        _call_off(call, stated, actor)
-        _end(attempt)
+        _end(_called_off(attempt, stated, actor))
     else:
         _ask(call)
     record_event(
@@ -63,11 +66,16 @@ def _refuse_if_too_late(attempt: Attempt) -> None:
         raise coded_error("call.not_cancellable")
 
 
-def _call_off(call: ToolCall, reason: str, actor: Actor) -> None:
-    """People need not decide any more what nobody wants."""
+def _called_off(attempt: Attempt, reason: str, actor: Actor) -> Attempt:
+    """People need not decide any more what nobody wants; the record says that they were asked."""
+    call = attempt.call
     asked = request_of(SUBJECT_KIND, call.pk)
-    if asked is not None:
-        cancel(tenant_id=call.tenant_id, approval_id=asked.pk, reason=reason, actor=actor)
+    if asked is None:
+        return attempt
+    ended = cancel(tenant_id=call.tenant_id, approval_id=asked.pk, reason=reason, actor=actor)
+    if ended.state != RequestState.CANCELLED:
+        return attempt  # used up: the record holds the yes already
+    return replace(attempt, facts=replace(attempt.facts, approvals=[as_recorded(ended)]))
 
 
 def _end(attempt: Attempt) -> None:

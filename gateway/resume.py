@@ -62,7 +62,7 @@ def _resume(request: ApprovalRequest) -> None:
         void(tenant_id=request.tenant_id, approval_id=request.pk, reason=why)
         return
     attempt = from_row(call)
-    facts = next_row(attempt, DecisionStatus.APPROVED, approvals=[_as_recorded(request)])
+    facts = next_row(attempt, DecisionStatus.APPROVED, approvals=[as_recorded(request)])
     started = Update(
         name="call",
         table=ToolCall._meta.db_table,
@@ -96,7 +96,7 @@ def _close(request: ApprovalRequest) -> None:
     code, status = _CLOSING[RequestState(request.state)]
     if call.state == CallState.PAUSED:
         attempt = ending_from_row(call)
-        facts = replace(attempt.facts, approvals=[_as_recorded(request)])
+        facts = replace(attempt.facts, approvals=[as_recorded(request)])
         fault = coded_error(code, message=_said(request), data={"approval_id": request.pk})
         ending = Ending(keeps_transcript=False, waited_ms=_waited_ms(call), status=status)
         try:
@@ -120,7 +120,8 @@ def _said(request: ApprovalRequest) -> str | None:
     return None
 
 
-def _as_recorded(request: ApprovalRequest) -> dict[str, Any]:
+def as_recorded(request: ApprovalRequest) -> dict[str, Any]:
+    """The `approvals` member of a record: what people were asked, and the votes that stand."""
     votes = Vote.objects.filter(request=request, withdrawn_at__isnull=True)
     people = votes.select_related("approver", "on_behalf_of")
     return {

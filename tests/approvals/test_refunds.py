@@ -165,6 +165,47 @@ def test_a_cancelled_call_takes_its_request_with_it(world: GateWorld) -> None:
     assert [row["status"] for row in _rows(world, call)] == ["PROPOSED", "CANCELLED"]
 
 
+def _end(world: GateWorld, request: ApprovalRequest, call: ToolCall, how: str) -> None:
+    if how == "consumed":
+        world.vote(request, "fin1")
+        work_on(call.pk)
+    elif how == "rejected":
+        world.vote(request, "fin1", "reject")
+    elif how == "expired":
+        ApprovalRequest.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+        sweep_calls()
+    elif how == "voided":
+        world.publish_gate(version="1.1.0", deny_threshold=2)
+        sweep_calls()
+    else:
+        world.post(f"{CALLS}/{call.pk}/cancel", {"reason": "The customer changed their mind."})
+
+
+@pytest.mark.proves("C2", "D4")
+@pytest.mark.parametrize("how", ["consumed", "rejected", "expired", "voided", "cancelled"])
+def test_every_end_of_a_gated_call_says_what_people_were_asked_and_how_that_ended(
+    world: GateWorld, how: str
+) -> None:
+    request, call = world.proposed()
+    _end(world, request, call, how)
+    request.refresh_from_db()
+    assert request.state == how
+    result = world.get(f"{CALLS}/{call.pk}").json()["result"]
+    assert result["approval"] == {"gate": GATE, "approval_id": request.pk, "state": how}
+    assert _rows(world, call)[-1]["approvals"][0]["approval_id"] == request.pk
+    again = world.propose(run={"run_id": call.run_id})
+    assert again.json() == {**result, "replayed": True}
+
+
+def test_a_call_that_no_gate_was_asked_for_tells_of_no_approval(world: GateWorld) -> None:
+    body = {
+        "run_id": world.open_run()["run_id"],
+        "capability_id": "orders.lookup",
+        "args": {"order_id": "ord_0001"},
+    }
+    assert "approval" not in world.post(CALLS, body).json()
+
+
 def test_the_time_people_take_costs_the_run_nothing(world: GateWorld) -> None:
     request, call = world.proposed()
     earlier = timezone.now() - timedelta(hours=5)
