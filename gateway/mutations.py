@@ -6,7 +6,7 @@ the same, its mode is misclassified: the critic says so in the record, and a per
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,19 +21,16 @@ MOST = 100
 _LONGEST = 200
 
 
-def with_mutations(attempt: Attempt, outcome: Normalised, reply: Reply) -> Normalised:
+def with_mutations(outcome: Normalised, reply: Reply) -> Normalised:
     """The outcome with what the tool says it changed."""
-    return with_changes(attempt, outcome, mutations_of(reply.mutations))
+    changes = mutations_of(reply.mutations)
+    return replace(outcome, mutations=changes) if changes else outcome
 
 
-def with_changes(
-    attempt: Attempt, outcome: Normalised, changes: Sequence[Mapping[str, str]]
-) -> Normalised:
-    """The outcome with these changes; more than was declared is a finding of its own."""
-    if not changes:
-        return outcome
-    outcome = replace(outcome, mutations=tuple(changes))
-    if attempt.call.is_write:
+def judged_changes(attempt: Attempt, outcome: Normalised) -> Normalised:
+    """The outcome with a finding of its own where more was changed than was declared."""
+    changes = outcome.mutations
+    if not changes or attempt.call.is_write:
         return outcome
     declared = attempt.facts.capability
     words = (

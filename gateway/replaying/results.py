@@ -17,7 +17,7 @@ from gateway.critic import CriticFinding, Score, Verdict, score_failure, score_u
 from gateway.ending import STATUS_OF_RESULT
 from gateway.execution import HARMLESS
 from gateway.hashes import Kept
-from gateway.mutations import with_changes
+from gateway.mutations import judged_changes
 from gateway.normalise import Normalised, normalise_output, normalise_tool_error
 from gateway.redacting import noted
 from gateway.replaying.findings import DiffType, Findings
@@ -120,7 +120,8 @@ def outcome_again(attempt: Attempt, ended: Ended, findings: Findings) -> Normali
     if _is_reconciled(row):
         findings.take("What a person found out about the outcome was read from the record.")
         return _reconciled(row, ended)
-    return with_changes(attempt, _brought_back(attempt, ended, findings), ended.mutations)
+    outcome = _brought_back(attempt, ended, findings)
+    return judged_changes(attempt, replace(outcome, mutations=tuple(ended.mutations)))
 
 
 def _brought_back(attempt: Attempt, ended: Ended, findings: Findings) -> Normalised:

@@ -30,7 +30,7 @@ class EnvironmentName(models.TextChoices):
     WORKSTATION = "workstation", "Workstation"
 
 
-def _run_limit(label: str, help_text: str, most: int) -> models.BigIntegerField[int, int]:
+def _run_limit(label: str, help_text: str, most: int) -> models.BigIntegerField[int | None, int | None]:
     """A bound on the runs of a tenant; none set is the installation's."""
     return models.BigIntegerField(
         label,
