@@ -128,6 +128,24 @@ def test_a_changed_gate_voids_what_waits(world: GateWorld) -> None:
 
 
 @pytest.mark.proves("D2")
+def test_what_people_look_at_first_is_told_first_that_it_is_void(
+    world: GateWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small, _ = world.proposed(amount=1)
+    large, call = world.proposed(amount=4200, key="ik_bbbbbbbbbbbbbbbb")
+    world.publish_gate(version="1.1.0", deny_threshold=2)
+    monkeypatch.setattr("gateway.resume.RECHECK_SECONDS", 0.0)  # time for one a round
+    sweep_calls()
+    for request in (small, large):
+        request.refresh_from_db()
+    call.refresh_from_db()
+    assert (large.state, call.state, small.state) == ("voided", CallState.REJECTED, "pending")
+    sweep_calls()
+    small.refresh_from_db()
+    assert small.state == "voided"
+
+
+@pytest.mark.proves("D2")
 def test_a_changed_verdict_voids_and_an_unrelated_release_does_not(world: GateWorld) -> None:
     request, _ = world.proposed()
     policy_walk(world.house).published(
