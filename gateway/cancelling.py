@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import F
 
 from approvals.selectors import request_of
 from approvals.services.requests import cancel
@@ -14,11 +16,12 @@ from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.events import Actor
 from gateway.attempts import Attempt, ending_from_row
+from gateway.budgets import waited_by
 from gateway.dispatch import dispatch
 from gateway.ending import Ending, finish
 from gateway.execution import judged_waiting
 from gateway.gating import SUBJECT_KIND
-from gateway.models import ToolCall
+from gateway.models import Run, ToolCall
 from gateway.resume import as_recorded
 from gateway.states import CALLS, CallState
 
@@ -81,8 +84,9 @@ def _called_off(attempt: Attempt, reason: str, actor: Actor) -> Attempt:
 def _end(attempt: Attempt) -> None:
     """Not under way: nobody has to be asked. Between two attempts the first may have happened."""
     outcome = judged_waiting(attempt, coded_error("call.cancelled"))
+    waited = waited_by(attempt.call, utcnow()) // timedelta(milliseconds=1)
     try:
-        finish(attempt, outcome, Ending(keeps_transcript=False))
+        finish(attempt, outcome, Ending(keeps_transcript=False, waited_ms=waited))
     except ContextOSError as moved:
         if moved.code != "call.lost_lease":
             raise
@@ -100,4 +104,6 @@ def _ask(call: ToolCall) -> None:
         asked = rows.update(cancel_reason=call.cancel_reason)
     if not asked:
         raise coded_error("call.just_moved")
+    waited = waited_by(call, utcnow()) // timedelta(milliseconds=1)
+    Run.objects.filter(pk=call.run_id).update(waited_ms=F("waited_ms") + waited)
     transaction.on_commit(lambda: dispatch(call.pk))

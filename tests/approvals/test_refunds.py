@@ -233,6 +233,27 @@ def test_the_time_people_take_costs_the_run_nothing(world: GateWorld) -> None:
     assert Run.objects.get(pk=call.run_id).waited_ms >= 5 * 3_600_000
 
 
+@pytest.mark.proves("C10")
+def test_the_run_may_go_on_while_people_are_waited_for(world: GateWorld) -> None:
+    request, call = world.proposed()
+    earlier = timezone.now() - timedelta(hours=5)  # of one hour of its own
+    ToolCall.objects.update(created_at=earlier)
+    Run.objects.update(created_at=earlier)
+    look = {"capability_id": "orders.lookup", "args": {"order_id": "ord_0001"}}
+    assert world.post(CALLS, {"run_id": call.run_id, **look}).status_code == 200
+    world.vote(request, "fin1", "reject")
+    assert world.post(CALLS, {"run_id": call.run_id, **look}).status_code == 200
+    Run.objects.update(waited_ms=0)  # as if nobody had been waited for
+    assert world.post(CALLS, {"run_id": call.run_id, **look}).status_code == 429
+
+
+def test_a_wait_that_is_called_off_costs_the_run_nothing_either(world: GateWorld) -> None:
+    _, call = world.proposed()
+    ToolCall.objects.update(created_at=timezone.now() - timedelta(hours=5))
+    world.post(f"{CALLS}/{call.pk}/cancel", {"reason": "The customer changed their mind."})
+    assert Run.objects.get(pk=call.run_id).waited_ms >= 5 * 3_600_000
+
+
 def test_policy_may_ask_for_more_people_than_the_gate(world: GateWorld) -> None:
     stricter = world.refund_policy(version="1.2.0")
     stricter["rules"][0]["then"]["quorum"] = 2
