@@ -30,7 +30,9 @@ class EnvironmentName(models.TextChoices):
     WORKSTATION = "workstation", "Workstation"
 
 
-def _run_limit(label: str, help_text: str, most: int) -> models.BigIntegerField[int | None, int | None]:
+def _run_limit(
+    label: str, help_text: str, most: int
+) -> models.BigIntegerField[int | None, int | None]:
     """A bound on the runs of a tenant; none set is the installation's."""
     return models.BigIntegerField(
         label,
