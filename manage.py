@@ -60,9 +60,16 @@ def _use_data_dir(arguments: list[str]) -> str | None:
         return (
             f"--data-dir {folder} does not exist; `manage.py demo --data-dir {folder}` makes one."
         )
+    embedded = (path / "contextos.sqlite3").exists()
+    elsewhere = {"DATABASE_URL", "DATABASE_URL_FILE"} & os.environ.keys()
+    if not (making or embedded or elsewhere):
+        return (
+            f"--data-dir {folder} holds no installation: contextos.sqlite3 is not there, and no "
+            "DATABASE_URL says where else."
+        )
     os.environ["CONTEXTOS_DATA_DIR"] = str(path)
     os.environ.pop("CONTEXTOS_KEYS_DIR", None)
-    if not making and (path / "contextos.sqlite3").exists():
+    if not making and embedded:
         os.environ.pop("DATABASE_URL", None)
     return None
 

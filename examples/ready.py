@@ -48,13 +48,24 @@ def start(example: Callable[[Demo], None], description: str | None) -> None:
     """Run an example on the demo named on the command line; a refusal nobody awaited ends it."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--ready-file", type=Path, default=Path(".demo/ready.json"))
-    path: Path = parser.parse_args().ready_file
+    parser.add_argument("--data-dir", type=Path, help="of the demo, if not beside its ready-file")
+    given = parser.parse_args()
+    path: Path = given.ready_file
     if not path.exists():
         parser.error(f"{path} is not there. Start the demo with `make run` and wait for it.")
     try:
-        example(Demo(json.loads(path.read_text(encoding="utf-8")), path.absolute().parent))
+        ready = json.loads(path.read_text(encoding="utf-8"))
+        example(Demo(ready, given.data_dir or data_dir_of(path)))
     except ContextOSError as fault:
         sys.exit(f"{type(fault).__name__}: {fault}\n{fault.remediation}")
+
+
+def data_dir_of(ready_file: Path) -> Path:
+    """The folder of the ready-file, or the one in it that holds a demo's keys."""
+    folder = ready_file.absolute().parent
+    beside = [keys.parent for keys in folder.glob("*/keys")]
+    is_here = (folder / "keys").is_dir() or len(beside) != 1
+    return folder if is_here else beside[0]
 
 
 def expect(fulfilled: object, sentence: str) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from audit.one_statement import Computed, Update
+from contextos.core.clock import parse_time
 from contextos.core.errors import ContextOSError, coded_error
 from gateway.context import CallContext
 from gateway.models import Run, ToolCall
+from gateway.states import CallState
 
 CONSTRAINTS = ("run_reserves_within_budget", "run_calls_within_budget")
+_FOR_PEOPLE = (CallState.PAUSED, CallState.INPUT_REQUIRED)
 _STILL_WITHIN = (
     "used_calls < max_calls AND spent_cents + reserved_cents + %s <= max_cost_cents"  # old values
 )
@@ -23,12 +26,27 @@ def check_budget(context: CallContext) -> None:
     if context.now >= run.expires_at:
         raise _exhausted("The run has expired.", run)
     spent = context.now - run.created_at - timedelta(milliseconds=run.waited_ms)
-    if spent > timedelta(milliseconds=run.max_wall_ms):
+    allowed = timedelta(milliseconds=run.max_wall_ms)
+    if spent > allowed and spent - being_waited(run, context.now) > allowed:
         raise _exhausted("The run's time is used up.", run)
     if run.used_calls >= run.max_calls:
         raise _exhausted("The run's calls are used up.", run)
     if run.spent_cents + run.reserved_cents + reserve_cents(context) > run.max_cost_cents:
         raise _exhausted("The run's money is used up, or held back for calls under way.", run)
+
+
+def being_waited(run: Run, now: datetime) -> timedelta:
+    """How long people have been waited for up to now; waits that ended are in `waited_ms`."""
+    waiting = ToolCall.objects.filter(run=run, state__in=_FOR_PEOPLE)
+    return max((waited_by(call, now) for call in waiting), default=timedelta(0))
+
+
+def waited_by(call: ToolCall, now: datetime) -> timedelta:
+    """How long a call has been waiting for people; nothing while it waits for none."""
+    if call.state not in _FOR_PEOPLE:
+        return timedelta(0)
+    asked = call.input_request
+    return max(timedelta(0), now - (parse_time(asked["asked_at"]) if asked else call.created_at))
 
 
 def reserve_cents(context: CallContext) -> int:

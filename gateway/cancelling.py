@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+
 from django.db import transaction
+from django.db.models import F
 
 from approvals.selectors import request_of
 from approvals.services.requests import cancel
+from approvals.states import RequestState
 from audit.services import record_event
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.events import Actor
 from gateway.attempts import Attempt, ending_from_row
+from gateway.budgets import waited_by
 from gateway.dispatch import dispatch
 from gateway.ending import Ending, finish
 from gateway.execution import judged_waiting
 from gateway.gating import SUBJECT_KIND
-from gateway.models import ToolCall
+from gateway.models import Run, ToolCall
+from gateway.resume import as_recorded
 from gateway.states import CALLS, CallState
 
 MAX_REASON = 500
@@ -36,8 +43,7 @@ def cancel_call(*, tenant_id: str, tool_call_id: str, reason: str, actor: Actor)
     _refuse_if_too_late(attempt)
     call.cancel_reason = stated
     if call.state in _NOT_BEGUN:
-        _call_off(call, stated, actor)
-        _end(attempt)
+        _end(_called_off(attempt, stated, actor))
     else:
         _ask(call)
     record_event(
@@ -63,18 +69,24 @@ def _refuse_if_too_late(attempt: Attempt) -> None:
         raise coded_error("call.not_cancellable")
 
 
-def _call_off(call: ToolCall, reason: str, actor: Actor) -> None:
-    """People need not decide any more what nobody wants."""
+def _called_off(attempt: Attempt, reason: str, actor: Actor) -> Attempt:
+    """People need not decide any more what nobody wants; the record says that they were asked."""
+    call = attempt.call
     asked = request_of(SUBJECT_KIND, call.pk)
-    if asked is not None:
-        cancel(tenant_id=call.tenant_id, approval_id=asked.pk, reason=reason, actor=actor)
+    if asked is None:
+        return attempt
+    ended = cancel(tenant_id=call.tenant_id, approval_id=asked.pk, reason=reason, actor=actor)
+    if ended.state != RequestState.CANCELLED:
+        return attempt  # used up: the record holds the yes already
+    return replace(attempt, facts=replace(attempt.facts, approvals=[as_recorded(ended)]))
 
 
 def _end(attempt: Attempt) -> None:
     """Not under way: nobody has to be asked. Between two attempts the first may have happened."""
     outcome = judged_waiting(attempt, coded_error("call.cancelled"))
+    waited = waited_by(attempt.call, utcnow()) // timedelta(milliseconds=1)
     try:
-        finish(attempt, outcome, Ending(keeps_transcript=False))
+        finish(attempt, outcome, Ending(keeps_transcript=False, waited_ms=waited))
     except ContextOSError as moved:
         if moved.code != "call.lost_lease":
             raise
@@ -92,4 +104,6 @@ def _ask(call: ToolCall) -> None:
         asked = rows.update(cancel_reason=call.cancel_reason)
     if not asked:
         raise coded_error("call.just_moved")
+    waited = waited_by(call, utcnow()) // timedelta(milliseconds=1)
+    Run.objects.filter(pk=call.run_id).update(waited_ms=F("waited_ms") + waited)
     transaction.on_commit(lambda: dispatch(call.pk))

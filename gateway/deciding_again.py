@@ -13,18 +13,23 @@ from registry.policy import PolicyDecision, evaluate, read_inputs, time_facts
 
 # A call that is worked on at once was decided a moment ago; what waited longer is asked about anew.
 FRESH_FOR = timedelta(seconds=2)
+NOBODY_ASKED = "Policy asks for people's approval by now, and nobody was asked about this call."
 
 
 def require_policy_still_allows(
     attempt: Attempt, compiled: CompiledRun, permitted: PermittedCapability
 ) -> None:
-    """Refuse what policy has come to deny while the call waited for a worker (C1, C4)."""
+    """Refuse what policy has come to deny, or to ask people about, while the call waited for a
+    worker (C1, C4)."""
     if utcnow() - attempt.call.created_at < FRESH_FOR:
         return
     decision = decided_now(attempt, compiled, permitted)
     if not decision.allowed:
         code, _, sentence = decision.reason.partition(": ")
         raise coded_error(code, message=sentence)
+    asked = any(approval.get("approval_id") for approval in attempt.facts.approvals)
+    if decision.requires_approval_gate and not asked:
+        raise coded_error("approval.voided", message=NOBODY_ASKED)
 
 
 def decided_now(

@@ -181,6 +181,8 @@ def _transcript(
         "output_payload": output.payload_id if output else None,
         "rejected_output": outcome.rejected_output,
     }
+    if outcome.mutations:
+        said["mutations"] = [dict(change) for change in outcome.mutations]
     return _seal(attempt, "transcript", said)
 
 
@@ -216,6 +218,7 @@ def result_envelope(
         evidence_refs=(evidence_ref,) if evidence_ref else (),
         mutations=outcome.mutations,
         decision_id=call.decision_id,
+        approval=_approval(attempt),
         task=_ended_task(call, outcome.status),
         critic=_critic(attempt, outcome),
         metrics={
@@ -231,6 +234,15 @@ def result_envelope(
         },
         error=outcome.error,
     ).as_dict()
+
+
+def _approval(attempt: Attempt) -> dict[str, Any] | None:
+    """What people were asked, and how that ended: a yes is used up by the call that it let run."""
+    asked = next((item for item in attempt.facts.approvals if item.get("approval_id")), None)
+    if asked is None:
+        return None
+    state = "consumed" if asked["state"] == "approved" else asked["state"]
+    return {"gate": asked["gate"], "approval_id": asked["approval_id"], "state": state}
 
 
 def _critic(attempt: Attempt, outcome: Normalised) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from gateway.contact import with_contact
 from gateway.credentials.error_codes import HARMLESS_CODES
 from gateway.ending import Ending, finish, requeue
 from gateway.models import ToolCall
-from gateway.mutations import with_mutations
+from gateway.mutations import judged_changes, with_mutations
 from gateway.normalise import (
     Normalised,
     normalise_cancelled,
@@ -111,7 +111,7 @@ def judged_reply(attempt: Attempt, reply: Reply) -> Normalised:
         evidence_keys=tuple(attempt.declaration.get("evidence_keys") or ()),
         effect_possible=attempt.call.is_write,
     )
-    return with_mutations(attempt, without_hidden(attempt, outcome), reply)
+    return judged_changes(attempt, without_hidden(attempt, with_mutations(outcome, reply)))
 
 
 def is_harmless(fault: ContextOSError) -> bool:

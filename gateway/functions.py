@@ -105,12 +105,16 @@ registrations = Registrations()
 
 
 def function(
-    name: str, *, poll: Callee | None = None, cancel: Callee | None = None
+    name: str, *, version: str = "", poll: Callee | None = None, cancel: Callee | None = None
 ) -> Callable[[Callee], Callee]:
-    """Register a callable under the manifest's `function_name`."""
+    """Register a callable under the manifest's `function_name`: `name`, or `name@version`.
+
+    Versions stand side by side, so that a run goes on with what its pinned manifest names.
+    """
 
     def register(callee: Callee) -> Callee:
-        registrations.add(Registration(name, callee, poll, cancel))
+        called = f"{name}@{version}" if version else name
+        registrations.add(Registration(called, callee, poll, cancel))
         return callee
 
     return register

@@ -7,9 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+import orjson
+
 from audit.models import AuditEvent
+from contextos.core.errors import ContextOSError
 from gateway.bulkhead import places_held
 from gateway.connectors.mcp.portal import sessions
+from gateway.endpoints import EndpointRef, address_of
 from gateway.models import Breaker, ToolCall
 from gateway.rate_counters import Rate
 from gateway.rates import counter
@@ -81,6 +85,7 @@ class AdapterHealth:
     figures: Figures
     breaker: Breaker | None
     held: int = 0  # places taken in this process
+    sessions: int | None = None  # open in this process; None where the protocol keeps none
     discovered_at: datetime | None = None
     capabilities: Sequence[CapabilityHealth] = field(default_factory=tuple)
 
@@ -113,22 +118,25 @@ def adapter_health(tenant_id: str, adapter_id: str) -> AdapterHealth | None:
     return replace(
         _health(adapter, calls, row),
         discovered_at=_discovered_at(adapter),
+        sessions=_sessions(adapter),
         capabilities=_capabilities(adapter, calls),
     )
 
 
-def open_sessions() -> int:
-    """MCP sessions that this very process keeps open."""
-    return sessions().counts()["open"]
+def open_sessions(tenant_id: str) -> int:
+    """The tenant's MCP sessions that this very process keeps open."""
+    return sessions().open_with(tenant_id).total()
 
 
 def latest_calls(tenant_id: str) -> list[Seen]:
     """The tenant's latest calls, newest first."""
     rows = ToolCall.objects.filter(tenant_id=tenant_id).order_by("-tool_call_id")
-    columns = ("adapter_id", "capability_id", "state", "error_code", "created_at", "finished_at")
+    columns = ("adapter_id", "capability_id", "state", "error_code", "result", "created_at")
     return [
-        Seen(adapter, capability, state, code, _milliseconds(began, ended), began)
-        for adapter, capability, state, code, began, ended in rows.values_list(*columns)[:LOOKED_AT]
+        Seen(adapter, capability, state, code, _milliseconds(state, result), began)
+        for adapter, capability, state, code, result, began in rows.values_list(*columns)[
+            :LOOKED_AT
+        ]
     ]
 
 
@@ -186,6 +194,34 @@ def _discovered_at(adapter: Adapter) -> datetime | None:
     return events.order_by("-event_id").values_list("created_at", flat=True).first()
 
 
+def _sessions(adapter: Adapter) -> int | None:
+    """Those with the servers of its published versions, whatever credential they show."""
+    found = [
+        (version.environment, open_version(version).manifest or {})
+        for version in _published(adapter)
+    ]
+    servers = [
+        EndpointRef(
+            tenant_id=adapter.tenant_id,
+            environment=environment,
+            ref=str((manifest.get("transport") or {}).get("endpoint_ref") or ""),
+        )
+        for environment, manifest in found
+        if manifest.get("protocol") == "mcp"
+    ]
+    if not servers:
+        return None
+    kept = sessions().open_with(adapter.tenant_id)
+    return sum(kept[url] for url in {_address(ref) for ref in servers} if url)
+
+
+def _address(ref: EndpointRef) -> str:
+    try:
+        return address_of(ref)
+    except ContextOSError:
+        return ""  # nobody said yet where it stands
+
+
 def _capabilities(adapter: Adapter, calls: Sequence[Seen]) -> tuple[CapabilityHealth, ...]:
     manifests = [open_version(version).manifest for version in _published(adapter)]
     declared = {
@@ -211,5 +247,9 @@ def _rate_use(tenant_id: str, declaration: dict[str, object]) -> RateUse | None:
     return RateUse(min(used, rate.max), rate)
 
 
-def _milliseconds(began: datetime, ended: datetime | None) -> float | None:
-    return None if ended is None else (ended - began).total_seconds() * 1000
+def _milliseconds(state: str, result: str) -> float | None:
+    """How long the adapter took; what a call waited for people or a worker is not its doing."""
+    if state != CallState.OK or not result:
+        return None
+    stated = orjson.loads(result).get("latency_ms")
+    return float(stated) if isinstance(stated, int) else None

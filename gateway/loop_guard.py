@@ -11,15 +11,20 @@ from django.conf import settings
 from contextos.core.canonical import canonicalise
 from contextos.core.errors import coded_error
 from gateway.context import CallContext
+from gateway.idempotency import MEMBER
 from gateway.models import ToolCall
 from gateway.states import CALLS, CallState
 
 
 def args_digest(context: CallContext) -> str:
-    """Names the arguments within the run; keyed, so that nobody can guess them from it."""
+    """Names the arguments within the run; keyed, so that nobody can guess them from it.
+
+    A new idempotency key does not make a new request: the same call in a loop is still one.
+    """
     if context.run is None:
         raise LookupError("the run is not loaded yet")
-    keyed = hmac.new(bytes(context.run.salt), canonicalise(dict(context.args)), hashlib.sha256)
+    asked = {name: value for name, value in context.args.items() if name != MEMBER}
+    keyed = hmac.new(bytes(context.run.salt), canonicalise(asked), hashlib.sha256)
     return "sha256:" + keyed.hexdigest()
 
 

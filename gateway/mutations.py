@@ -21,13 +21,16 @@ MOST = 100
 _LONGEST = 200
 
 
-def with_mutations(attempt: Attempt, outcome: Normalised, reply: Reply) -> Normalised:
-    """The outcome with what was changed; more than was declared is a finding of its own."""
+def with_mutations(outcome: Normalised, reply: Reply) -> Normalised:
+    """The outcome with what the tool says it changed."""
     changes = mutations_of(reply.mutations)
-    if not changes:
-        return outcome
-    outcome = replace(outcome, mutations=changes)
-    if attempt.call.is_write:
+    return replace(outcome, mutations=changes) if changes else outcome
+
+
+def judged_changes(attempt: Attempt, outcome: Normalised) -> Normalised:
+    """The outcome with a finding of its own where more was changed than was declared."""
+    changes = outcome.mutations
+    if not changes or attempt.call.is_write:
         return outcome
     declared = attempt.facts.capability
     words = (

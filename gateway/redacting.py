@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, cast
 
 from contextos.core.redaction import Redacted, RedactionRules, hide
 from gateway.attempts import Attempt
@@ -20,17 +21,19 @@ _PLACE = "/output"
 
 def without_hidden(attempt: Attempt, outcome: Normalised) -> Normalised:
     """The outcome with hidden values gone and their places named, for caller, record and store."""
-    if outcome.output is None and outcome.rejected_output is None:
+    if outcome.output is None and outcome.rejected_output is None and not outcome.mutations:
         return outcome
     rules = _rules(attempt)
     if not rules.pointers and not rules.names:
         return outcome
     answered, rejected = _hidden(outcome.output, rules), _hidden(outcome.rejected_output, rules)
+    changes = hide(list(outcome.mutations), RedactionRules(names=rules.names))
     removed = tuple(f"{_PLACE}{pointer}" for pointer in (*answered.removed, *rejected.removed))
+    removed += tuple(f"/mutations{pointer}" for pointer in changes.removed)
     if not removed:
         return outcome
     hidden = replace(outcome, output=answered.value, rejected_output=rejected.value)
-    return noted(hidden, removed)
+    return noted(replace(hidden, mutations=tuple(cast(Any, changes.value))), removed)
 
 
 def noted(outcome: Normalised, removed: tuple[str, ...]) -> Normalised:

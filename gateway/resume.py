@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from approvals.models import ApprovalRequest, Vote
 from approvals.selectors import OpenGate, gate_in_force, request_of
@@ -33,6 +34,7 @@ from registry.selectors import generation_of, is_published
 
 log = structlog.get_logger(__name__)
 AT_ONCE = 200
+RECHECK_SECONDS = 2.0  # of one round
 _CLOSING = {
     RequestState.REJECTED: ("approval.rejected", DecisionStatus.REJECTED),
     RequestState.EXPIRED: ("approval.expired", DecisionStatus.EXPIRED),
@@ -62,7 +64,7 @@ def _resume(request: ApprovalRequest) -> None:
         void(tenant_id=request.tenant_id, approval_id=request.pk, reason=why)
         return
     attempt = from_row(call)
-    facts = next_row(attempt, DecisionStatus.APPROVED, approvals=[_as_recorded(request)])
+    facts = next_row(attempt, DecisionStatus.APPROVED, approvals=[as_recorded(request)])
     started = Update(
         name="call",
         table=ToolCall._meta.db_table,
@@ -96,7 +98,7 @@ def _close(request: ApprovalRequest) -> None:
     code, status = _CLOSING[RequestState(request.state)]
     if call.state == CallState.PAUSED:
         attempt = ending_from_row(call)
-        facts = replace(attempt.facts, approvals=[_as_recorded(request)])
+        facts = replace(attempt.facts, approvals=[as_recorded(request)])
         fault = coded_error(code, message=_said(request), data={"approval_id": request.pk})
         ending = Ending(keeps_transcript=False, waited_ms=_waited_ms(call), status=status)
         try:
@@ -120,7 +122,8 @@ def _said(request: ApprovalRequest) -> str | None:
     return None
 
 
-def _as_recorded(request: ApprovalRequest) -> dict[str, Any]:
+def as_recorded(request: ApprovalRequest) -> dict[str, Any]:
+    """The `approvals` member of a record: what people were asked, and the votes that stand."""
     votes = Vote.objects.filter(request=request, withdrawn_at__isnull=True)
     people = votes.select_related("approver", "on_behalf_of")
     return {
@@ -221,7 +224,7 @@ def _today(attempt: Attempt) -> _Today:
 # --- the sweep -----------------------------------------------------------------------------------
 def recheck_open() -> int:
     """Void what a publication, policy or gate change has overtaken; how many were voided."""
-    voided = 0
+    voided, until = 0, time.monotonic() + RECHECK_SECONDS
     rows = ApprovalRequest.objects.filter(subject_kind=SUBJECT_KIND, state__in=OPEN)
     for tenant_id in rows.order_by().values_list("tenant_id", flat=True).distinct():
         generation = generation_of(tenant_id)
@@ -229,7 +232,18 @@ def recheck_open() -> int:
             gate = gate_in_force(tenant_id=tenant_id, gate_id=gate_id)
             mark = mark_of(generation, gate) if gate else f"{generation}:none"
             stale = rows.filter(tenant_id=tenant_id, gate_id=gate_id).exclude(checked_mark=mark)
-            voided += sum(_rechecked_alone(request, mark) for request in stale[:AT_ONCE])
+            voided += _rechecked_in_turn(stale, mark, until)
+    return voided
+
+
+def _rechecked_in_turn(stale: QuerySet[ApprovalRequest], mark: str, until: float) -> int:
+    """In the order of the queue, so that what people look at first is told first; at least one,
+    and as many as there is time for: the sweep has other chores, and comes again in a second."""
+    voided = 0
+    for request in stale.order_by("-risk", "created_at")[:AT_ONCE]:
+        voided += _rechecked_alone(request, mark)
+        if time.monotonic() >= until:
+            break
     return voided
 
 
@@ -250,7 +264,8 @@ def _gates(tenant_id: str) -> list[str]:
 def _rechecked(request: ApprovalRequest, mark: str) -> bool:
     why = _changed(request, _call(request))
     if why is not None:
-        void(tenant_id=request.tenant_id, approval_id=request.pk, reason=why)
+        # Its call is closed by the sweep's next chore: first everybody sees what is void.
+        void(tenant_id=request.tenant_id, approval_id=request.pk, reason=why, wake=False)
         return True
     ApprovalRequest.objects.filter(pk=request.pk).update(checked_mark=mark)
     return False

@@ -52,14 +52,15 @@ def open_run(*, caller: Caller, body: Mapping[str, Any], trace_id: str) -> Run:
     require_agreement(body.get("agent"), caller.agent_facts(), member="agent")
     require_agreement(body.get("user"), caller.user_facts(), member="user")
     canonicalise({"context": body.get("context")})  # every decision of the run repeats it
-    environment = _environment(tenant_id, body.get("environment"))
+    tenant = Tenant.objects.get(pk=tenant_id)
+    environment = _environment(tenant, body.get("environment"))
     generation = generation_of(tenant_id)
     packs = _packs(caller, body, generation)
     pins = pins_for_run(
         tenant_id=tenant_id, environment=environment, generation=generation, pack_refs=packs
     )
     moment = utcnow()
-    budget = _budget(body.get("run_budget") or {}, moment)
+    budget = _budget(body.get("run_budget") or {}, moment, run_limits(tenant))
     run = Run(
         run_id=new_id("run"),
         tenant_id=tenant_id,
@@ -119,9 +120,21 @@ def compiled_run(run: Run) -> CompiledRun:
     return compiled_for(terms, generation_of(run.tenant_id))
 
 
-def _environment(tenant_id: str, asked: str | None) -> str:
-    name = asked or Tenant.objects.only("default_environment").get(pk=tenant_id).default_environment
-    known = Environment.objects.filter(tenant_id=tenant_id, name=name, is_active=True)
+def run_limits(tenant: Tenant) -> dict[str, int]:
+    """What a run of the tenant gets, and may ask for at most."""
+    wall = tenant.run_max_wall_seconds
+    stated = {
+        "max_calls": tenant.run_max_calls,
+        "max_cost_cents": tenant.run_max_cost_cents,
+        "max_wall_ms": None if wall is None else wall * 1000,
+        "lifetime_seconds": tenant.run_lifetime_seconds,
+    }
+    return {name: settings.RUN_BUDGET[name] if v is None else v for name, v in stated.items()}
+
+
+def _environment(tenant: Tenant, asked: str | None) -> str:
+    name = asked or tenant.default_environment
+    known = Environment.objects.filter(tenant=tenant, name=name, is_active=True)
     if not known.exists():
         raise coded_error("run.environment_unknown", data={"environment": name})
     return name
@@ -149,8 +162,7 @@ def _safety_mode(caller: Caller, asked: str | None) -> ApprovalMode:
     return mode
 
 
-def _budget(asked: Mapping[str, Any], now: datetime) -> Budget:
-    limits = settings.RUN_BUDGET
+def _budget(asked: Mapping[str, Any], now: datetime, limits: Mapping[str, int]) -> Budget:
     until = now + timedelta(seconds=limits["lifetime_seconds"])
     expires_at = _moment(asked["expires_at"]) if "expires_at" in asked else until
     if not now < expires_at <= until:

@@ -21,11 +21,18 @@ LATENCY, RETRIES, UPSTREAM, COST = "latency_ms", "retry_count", "upstream_status
 
 
 def step(name: str, context: CallContext) -> Any:
-    """The span of one step; named after the adapter as soon as it is known."""
+    """The span of one step; named after the adapter, and telling the verdict, once it is known."""
     if not telemetry.is_on():
         return telemetry.NOTHING
     manifest = context.permitted.capability.manifest if context.permitted else None
-    return telemetry.span(f"{_prefix(manifest)}.{name}")
+    decision = context.decision
+    return telemetry.span(
+        f"{_prefix(manifest)}.{name}",
+        contextos__action__approval_mode_effective=context.effective_mode.value
+        if decision
+        else None,
+        policy_decision_id=decision.policy_decision_id if decision else None,
+    )
 
 
 def proposal(context: CallContext) -> Any:

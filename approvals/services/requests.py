@@ -79,10 +79,14 @@ def cancel(*, tenant_id: str, approval_id: str, reason: str, actor: Actor) -> Ap
 
 
 @transaction.atomic
-def void(*, tenant_id: str, approval_id: str, reason: str) -> ApprovalRequest:
-    """What was shown is not what would run any more."""
+def void(*, tenant_id: str, approval_id: str, reason: str, wake: bool = True) -> ApprovalRequest:
+    """What was shown is not what would run any more.
+
+    Without waking its subject, whoever voids many shows all of it first, and closes them then.
+    """
     request = locked(tenant_id, approval_id)
-    return _end(request, RequestState.VOIDED, "voided", reason, CLOCK, void_reason=reason[:500])
+    changed = {"void_reason": reason[:500]}
+    return _end(request, RequestState.VOIDED, "voided", reason, CLOCK, wake=wake, **changed)
 
 
 def consumption(request: ApprovalRequest, *, name: str = "approval") -> Update:
@@ -113,13 +117,16 @@ def _end(
     word: str,
     reason: str,
     actor: Actor,
+    *,
+    wake: bool = True,
     **columns: Any,
 ) -> ApprovalRequest:
     if request.state not in OPEN:
         return request
     move(request, target, decided_at=utcnow(), **columns)
     tell(request, word, actor, reason=reason)
-    wake_subject(request.pk)
+    if wake:
+        wake_subject(request.pk)
     return request
 
 

@@ -35,6 +35,7 @@ MANIFEST = PROJECT_ROOT / "examples" / "manifests" / "payments.json"
 NAME, VERSION = "acme-payments", "1.4.0"
 LOOKUP, REFUND = "payments_lookup_transaction", "payments_issue_refund"
 _CALL_ID = "contextos/tool_call_id"
+_MUTATIONS = "contextos/mutations"
 _SCOPES = ["payments.read", "payments.refund.write"]
 
 
@@ -85,7 +86,8 @@ class PaymentsServer:
         except PaymentRefused as refused:
             return _no(refused.code, refused.message)
         text = types.TextContent(text=orjson.dumps(done).decode())
-        return types.CallToolResult(content=[text], structured_content=done)
+        changed = {_MUTATIONS: _changes(done)} if params.name == REFUND else None
+        return types.CallToolResult(content=[text], structured_content=done, _meta=changed)
 
     def _do(self, tool: str, args: dict[str, Any], call_id: str) -> dict[str, Any]:
         if tool == LOOKUP:
@@ -116,6 +118,12 @@ def _no(code: str, message: str) -> types.CallToolResult:
     said = types.TextContent(text=f"{code}: {message}")
     error = {"code": code, "message": message}
     return types.CallToolResult(content=[said], structured_content=error, is_error=True)
+
+
+def _changes(refund: Mapping[str, Any]) -> list[dict[str, str]]:
+    """What a refund changed, and how it could be taken back."""
+    token = str(refund["reversal_token"])
+    return [{"kind": "refund", "ref": str(refund["refund_id"]), "reversal_token": token}]
 
 
 def _tools() -> list[types.Tool]:

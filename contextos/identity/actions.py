@@ -3,6 +3,7 @@
 ACTIONS = {
     "identity.tenant.created": "Tenant created",
     "identity.tenant.changed": "Tenant changed",
+    "identity.tenant.run_limits_set": "Limits of runs set",
     "identity.tenant.activated": "Tenant switched on",
     "identity.tenant.deactivated": "Tenant switched off",
     "identity.tenant.entered": "Person switched to the tenant",

@@ -29,14 +29,18 @@ class Bar:
         return min(100, self.used + self.held)
 
 
-def bars_of(run: Run, now: datetime) -> list[Bar]:
-    """Calls, cost, wall time and time left."""
-    return [_calls(run), _cost(run), _wall(run, now), _left(run, now)]
+_NOBODY = timedelta(0)
 
 
-def wall_ms_left(run: Run, now: datetime) -> float:
+def bars_of(run: Run, now: datetime, waiting: timedelta = _NOBODY) -> list[Bar]:
+    """Calls, cost, wall time and time left; `waiting` is a wait for people that still goes on."""
+    return [_calls(run), _cost(run), _wall(run, now, waiting), _left(run, now)]
+
+
+def wall_ms_left(run: Run, now: datetime, waiting: timedelta = _NOBODY) -> float:
     """What remains of the run's working time; waiting for people did not count."""
-    spent = (now - run.created_at) / timedelta(milliseconds=1) - run.waited_ms
+    waited = timedelta(milliseconds=run.waited_ms) + waiting
+    spent = (now - run.created_at - waited) / timedelta(milliseconds=1)
     return run.max_wall_ms - spent
 
 
@@ -64,12 +68,13 @@ def _cost(run: Run) -> Bar:
     )
 
 
-def _wall(run: Run, now: datetime) -> Bar:
-    left = max(0.0, wall_ms_left(run, now))
+def _wall(run: Run, now: datetime, waiting: timedelta) -> Bar:
+    left = min(float(run.max_wall_ms), max(0.0, wall_ms_left(run, now, waiting)))
     spent = run.max_wall_ms - left
     said = f"{_ms(spent)} of {_ms(run.max_wall_ms)} used"
-    if run.waited_ms:
-        said += f"; {_ms(run.waited_ms)} of waiting for people not counted"
+    waited = run.waited_ms + waiting / timedelta(milliseconds=1)
+    if waited:
+        said += f"; {_ms(waited)} of waiting for people not counted"
     return Bar(
         "Wall time", said, _percent(spent, run.max_wall_ms), tone=_tone(spent, run.max_wall_ms)
     )

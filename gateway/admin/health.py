@@ -53,9 +53,10 @@ HISTORY = 10
 # --- pages ----------------------------------------------------------------------------------------
 def health_view(request: HttpRequest) -> HttpResponse:
     """Every adapter on one page; what is not well stands first."""
-    rows = [_row(health) for health in adapters_health(tenant_of(request))]
+    tenant_id = tenant_of(request)
+    rows = [_row(health) for health in adapters_health(tenant_id)]
     context = frame(
-        request, "Adapter health", rows=rows, looked_at=LOOKED_AT, sessions=open_sessions()
+        request, "Adapter health", rows=rows, looked_at=LOOKED_AT, sessions=open_sessions(tenant_id)
     )
     return TemplateResponse(request, "gateway/health.html", context)
 

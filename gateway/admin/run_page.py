@@ -17,6 +17,7 @@ from gateway.admin.links import call_url, calls_url, link_to, pack_link, refusal
 from gateway.admin.people import person_name
 from gateway.admin.surroundings import pack_refs
 from gateway.admin.values import shown_value
+from gateway.budgets import being_waited
 from gateway.explaining import Ref
 from gateway.models import Run, ToolCall
 from gateway.runs import compiled_run
@@ -34,7 +35,7 @@ def run_context(request: HttpRequest, run: Run) -> dict[str, Any]:
         "run": run,
         "is_over": now >= run.expires_at,
         "mode": mode_badge(run.safety_mode),
-        "bars": bars_of(run, now),
+        "bars": bars_of(run, now, being_waited(run, now)),
         "chain": _chain(run),
         "user_name": person_name(run.user_id),
         "agent_link": link_to(request, run.tenant_id, Ref("agent", run.agent_id)),

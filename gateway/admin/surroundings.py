@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from contextos.core.errors import ContextOSError
 from gateway.admin.budget import wall_ms_left
+from gateway.budgets import being_waited
 from gateway.explaining import Ref, Refused, RunFacts, SpokenPermission, Today
 from gateway.models import Run
 from gateway.runs import compiled_run
@@ -54,7 +55,7 @@ def _run_facts(run: Run) -> RunFacts:
         calls=(run.used_calls, run.max_calls),
         cents=(run.spent_cents + run.reserved_cents, run.max_cost_cents),
         expires_in_seconds=(run.expires_at - now).total_seconds(),
-        wall_ms_left=wall_ms_left(run, now),
+        wall_ms_left=wall_ms_left(run, now, being_waited(run, now)),
     )
 
 

@@ -119,7 +119,7 @@ def explain_run_terms(refused: Refused, today: Today) -> Explanation:
     spec = spec_for(refused.code)
     wider = {
         "run.environment_unknown": "Add the environment to the tenant.",
-        "run.budget_invalid": "Raise the tenant's limit for runs (RUN_BUDGET).",
+        "run.budget_invalid": "Raise the tenant's limits for runs, on the tenant's page.",
         "run.mode_above_token": "Issue a token that carries the mode.",
     }
     return Explanation(

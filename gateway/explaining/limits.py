@@ -22,7 +22,7 @@ def explain_budget(refused: Refused, today: Today) -> Explanation:
         ways=[
             Way("Open a new run and go on there.", DEVELOPER),
             Way("Open runs with a larger run_budget, up to the tenant's limit.", DEVELOPER),
-            Way("Raise the tenant's limit for runs (RUN_BUDGET).", ADMIN),
+            Way("Raise the tenant's limits for runs, on the tenant's page.", ADMIN),
         ],
         involved=[refused.run] if refused.run else [],
     )

@@ -168,7 +168,7 @@ def _ended(
     attempt = attempt_of(context, decision, before)
     outcome = outcome_again(attempt, ended, found)
     ref = _evidence_ref(decision, at)
-    envelope = result_envelope(attempt, outcome, ended.latency_ms, ref)
+    envelope = _told_then(ended, result_envelope(attempt, outcome, ended.latency_ms, ref))
     hashed = result_hash(envelope, _as_then(ended, envelope))
     facts = last_row(attempt, outcome, base.status, envelope, hashed)
     _check_evidence(decision, evidence_in(attempt, outcome), ref, found)
@@ -176,6 +176,13 @@ def _ended(
         check_result(decision, envelope, found)
     found.passed(ReplayStep.RESULT)
     return _with_known_hash(facts, ended, found)
+
+
+def _told_then(ended: Ended, envelope: dict[str, Any]) -> dict[str, Any]:
+    """Results of earlier versions did not say what people were asked."""
+    without = {name: value for name, value in envelope.items() if name != "approval"}
+    is_earlier = result_hash(without, _as_then(ended, without)) == ended.row["tool_result_hash"]
+    return without if is_earlier else envelope
 
 
 def _as_then(ended: Ended, envelope: Mapping[str, Any]) -> Kept:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +17,7 @@ from gateway.critic import CriticFinding, Score, Verdict, score_failure, score_u
 from gateway.ending import STATUS_OF_RESULT
 from gateway.execution import HARMLESS
 from gateway.hashes import Kept
+from gateway.mutations import judged_changes
 from gateway.normalise import Normalised, normalise_output, normalise_tool_error
 from gateway.redacting import noted
 from gateway.replaying.findings import DiffType, Findings
@@ -39,6 +40,7 @@ class Ended:
     latency_ms: int | None
     latency_known: bool
     kept: Kept  # what the hash of the result was taken with
+    mutations: Sequence[Mapping[str, str]] = ()  # what the tool said it changed
 
 
 def attempt_of(context: CallContext, decision: RecordedDecision, facts: DecisionFacts) -> Attempt:
@@ -74,6 +76,11 @@ def ended_by(decision: RecordedDecision, at: int, findings: Findings) -> Ended:
     latency = (said or {}).get("latency_ms") if known else (kept or {}).get("latency_ms")
     if said is not None and not known:
         findings.take("How long the call took was read from the stored result.")
+    changes = (said or {}).get("mutations") or ()
+    if not changes and (kept or {}).get("mutations"):
+        # Earlier versions kept them there alone; the hash of the result tells whether they stand.
+        changes = (kept or {})["mutations"]
+        findings.take("What the tool said it changed was read from the stored result.")
     return Ended(
         row=row,
         said=said or {},
@@ -81,6 +88,7 @@ def ended_by(decision: RecordedDecision, at: int, findings: Findings) -> Ended:
         latency_ms=latency,
         latency_known=known or kept is not None or said is None,
         kept=Kept(output.commitment if output else None, salted.salt if salted else b""),
+        mutations=changes,
     )
 
 
@@ -112,6 +120,12 @@ def outcome_again(attempt: Attempt, ended: Ended, findings: Findings) -> Normali
     if _is_reconciled(row):
         findings.take("What a person found out about the outcome was read from the record.")
         return _reconciled(row, ended)
+    outcome = _brought_back(attempt, ended, findings)
+    return judged_changes(attempt, replace(outcome, mutations=tuple(ended.mutations)))
+
+
+def _brought_back(attempt: Attempt, ended: Ended, findings: Findings) -> Normalised:
+    row = ended.row
     if row["status"] == DecisionStatus.EXECUTED:
         return _accepted(attempt, ended, findings)
     error = dict(ended.said.get("error") or row["error"] or {})

@@ -268,7 +268,7 @@ def test_votes_changed_while_a_worker_looks_are_not_consumed_by_it(
     quiet = pytest.MonkeyPatch()
     quiet.setattr("approvals.wires._waker", lambda: lambda approval_id: None)
     world.vote(request, "fin1", code=None)
-    looked = resume._as_recorded
+    looked = resume.as_recorded
 
     def slow(request: ApprovalRequest) -> dict[str, Any]:
         seen = looked(request)
@@ -278,7 +278,7 @@ def test_votes_changed_while_a_worker_looks_are_not_consumed_by_it(
         world.vote(request, "fin2", code=None)
         return seen
 
-    monkeypatch.setattr(resume, "_as_recorded", slow)
+    monkeypatch.setattr(resume, "as_recorded", slow)
     approval_decided(request.pk)
     quiet.undo()
     call.refresh_from_db()

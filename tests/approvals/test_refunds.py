@@ -128,6 +128,24 @@ def test_a_changed_gate_voids_what_waits(world: GateWorld) -> None:
 
 
 @pytest.mark.proves("D2")
+def test_what_people_look_at_first_is_told_first_that_it_is_void(
+    world: GateWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small, _ = world.proposed(amount=1)
+    large, call = world.proposed(amount=4200, key="ik_bbbbbbbbbbbbbbbb")
+    world.publish_gate(version="1.1.0", deny_threshold=2)
+    monkeypatch.setattr("gateway.resume.RECHECK_SECONDS", 0.0)  # time for one a round
+    sweep_calls()
+    for request in (small, large):
+        request.refresh_from_db()
+    call.refresh_from_db()
+    assert (large.state, call.state, small.state) == ("voided", CallState.REJECTED, "pending")
+    sweep_calls()
+    small.refresh_from_db()
+    assert small.state == "voided"
+
+
+@pytest.mark.proves("D2")
 def test_a_changed_verdict_voids_and_an_unrelated_release_does_not(world: GateWorld) -> None:
     request, _ = world.proposed()
     policy_walk(world.house).published(
@@ -165,12 +183,74 @@ def test_a_cancelled_call_takes_its_request_with_it(world: GateWorld) -> None:
     assert [row["status"] for row in _rows(world, call)] == ["PROPOSED", "CANCELLED"]
 
 
+def _end(world: GateWorld, request: ApprovalRequest, call: ToolCall, how: str) -> None:
+    if how == "consumed":
+        world.vote(request, "fin1")
+        work_on(call.pk)
+    elif how == "rejected":
+        world.vote(request, "fin1", "reject")
+    elif how == "expired":
+        ApprovalRequest.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+        sweep_calls()
+    elif how == "voided":
+        world.publish_gate(version="1.1.0", deny_threshold=2)
+        sweep_calls()
+    else:
+        world.post(f"{CALLS}/{call.pk}/cancel", {"reason": "The customer changed their mind."})
+
+
+@pytest.mark.proves("C2", "D4")
+@pytest.mark.parametrize("how", ["consumed", "rejected", "expired", "voided", "cancelled"])
+def test_every_end_of_a_gated_call_says_what_people_were_asked_and_how_that_ended(
+    world: GateWorld, how: str
+) -> None:
+    request, call = world.proposed()
+    _end(world, request, call, how)
+    request.refresh_from_db()
+    assert request.state == how
+    result = world.get(f"{CALLS}/{call.pk}").json()["result"]
+    assert result["approval"] == {"gate": GATE, "approval_id": request.pk, "state": how}
+    assert _rows(world, call)[-1]["approvals"][0]["approval_id"] == request.pk
+    again = world.propose(run={"run_id": call.run_id})
+    assert again.json() == {**result, "replayed": True}
+
+
+def test_a_call_that_no_gate_was_asked_for_tells_of_no_approval(world: GateWorld) -> None:
+    body = {
+        "run_id": world.open_run()["run_id"],
+        "capability_id": "orders.lookup",
+        "args": {"order_id": "ord_0001"},
+    }
+    assert "approval" not in world.post(CALLS, body).json()
+
+
 def test_the_time_people_take_costs_the_run_nothing(world: GateWorld) -> None:
     request, call = world.proposed()
     earlier = timezone.now() - timedelta(hours=5)
     ToolCall.objects.update(created_at=earlier)
     Run.objects.update(created_at=earlier)
     world.vote(request, "fin1")
+    assert Run.objects.get(pk=call.run_id).waited_ms >= 5 * 3_600_000
+
+
+@pytest.mark.proves("C10")
+def test_the_run_may_go_on_while_people_are_waited_for(world: GateWorld) -> None:
+    request, call = world.proposed()
+    earlier = timezone.now() - timedelta(hours=5)  # of one hour of its own
+    ToolCall.objects.update(created_at=earlier)
+    Run.objects.update(created_at=earlier)
+    look = {"capability_id": "orders.lookup", "args": {"order_id": "ord_0001"}}
+    assert world.post(CALLS, {"run_id": call.run_id, **look}).status_code == 200
+    world.vote(request, "fin1", "reject")
+    assert world.post(CALLS, {"run_id": call.run_id, **look}).status_code == 200
+    Run.objects.update(waited_ms=0)  # as if nobody had been waited for
+    assert world.post(CALLS, {"run_id": call.run_id, **look}).status_code == 429
+
+
+def test_a_wait_that_is_called_off_costs_the_run_nothing_either(world: GateWorld) -> None:
+    _, call = world.proposed()
+    ToolCall.objects.update(created_at=timezone.now() - timedelta(hours=5))
+    world.post(f"{CALLS}/{call.pk}/cancel", {"reason": "The customer changed their mind."})
     assert Run.objects.get(pk=call.run_id).waited_ms >= 5 * 3_600_000
 
 

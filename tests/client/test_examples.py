@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import re
 import sqlite3
@@ -92,6 +93,19 @@ def test_an_example_fits_on_a_page_and_says_what_is_missing(script: Path, tmp_pa
     outcome = _run(str(script), cwd=tmp_path)
     assert outcome.returncode == 2
     assert "make run" in outcome.stderr
+
+
+def test_the_data_of_a_demo_is_found_in_or_beside_the_folder_of_its_ready_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    ready = importlib.import_module("ready")
+    (tmp_path / "data" / "keys").mkdir(parents=True)
+    (tmp_path / "notes").mkdir()
+    assert ready.data_dir_of(tmp_path / "ready.json") == tmp_path / "data"
+    assert ready.data_dir_of(tmp_path / "data" / "ready.json") == tmp_path / "data"
+    (tmp_path / "other" / "keys").mkdir(parents=True)
+    assert ready.data_dir_of(tmp_path / "ready.json") == tmp_path
 
 
 def test_an_example_says_when_nobody_answers(tmp_path: Path) -> None:

@@ -140,6 +140,13 @@ def test_commands_on_a_data_directory_that_does_not_exist_say_so(tmp_path: Path)
     assert "does not exist" in refused.stderr
 
 
+def test_a_folder_that_holds_no_installation_is_said_so_and_stays_as_it_is(tmp_path: Path) -> None:
+    refused = manage("demo_code", "admin", "--data-dir", str(tmp_path), env=clean_environment())
+    assert refused.returncode == 2
+    assert "holds no installation" in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_wrong_type_in_the_environment_is_one_line() -> None:
     refused = manage("check", env=clean_environment(CONTEXTOS_TRUST_PROXY="perhaps"))
     assert refused.returncode == 2

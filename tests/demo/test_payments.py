@@ -121,6 +121,9 @@ def test_the_server_pays_once_per_key_and_remembers_which_call(served: Served) -
     assert found.output["status"] == "settled"
     replies = [served.call("payments_issue_refund", _args()) for _ in range(2)]
     assert replies[0].output == replies[1].output
+    paid = replies[0].output
+    changed = {"kind": "refund", "ref": paid["refund_id"], "reversal_token": paid["reversal_token"]}
+    assert [list(reply.mutations) for reply in (found, *replies)] == [[], [changed], [changed]]
     rows = sqlite3.connect(served.book).execute("SELECT idempotency_key, tool_call_id FROM refund")
     assert rows.fetchall() == [(KEY, "tool_1")]
 

@@ -46,6 +46,11 @@ def lookup(args: dict[str, Any], call: Call) -> Any:
     return {"order_id": order_id, "status": "delivered"}
 
 
+@function("examples.orders:lookup", version="2")
+def look_up_anew(args: dict[str, Any], call: Call) -> Any:
+    return {"order_id": args["order_id"], "status": "delivered, as version 2 says"}
+
+
 @function("examples.notes:add")
 def add_note(args: dict[str, Any], call: Call) -> Any:
     """Writes once per key, as an adapter that deduplicates; the text says how to misbehave."""

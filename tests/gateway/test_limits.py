@@ -19,6 +19,7 @@ from gateway.patience import wait_preference
 from gateway.refusals import close_windows
 from gateway.states import CallState
 from gateway.worker import work_on
+from tests.gateway.work_manifests import NOTE_IN, work
 from tests.gateway.world import GatewayWorld
 from tests.recorded_worlds import ready
 
@@ -94,6 +95,27 @@ def test_the_same_call_failing_again_and_again_is_refused(world: GatewayWorld) -
     assert 0 < int(answer.headers["Retry-After"]) <= 300
     assert _lookup(world, run, "ord_0001").status_code == 200
     assert ToolCall.objects.filter(state=CallState.FAILED).count() == 3
+
+
+@pytest.mark.proves("C12")
+def test_a_new_key_does_not_hide_a_loop(world: GatewayWorld) -> None:
+    manifest = work(version="1.1.0")
+    manifest["schemas"][NOTE_IN]["properties"]["idempotency_key"] = {"type": "string"}
+    world.house.published(manifest)
+    run = world.open_run()
+    for number in range(3):
+        call = ToolCall.objects.get(pk=_fail(world, run, f"ik_{number}").json()["tool_call_id"])
+        for _ in range(3):
+            ToolCall.objects.filter(pk=call.pk).update(due_at=timezone.now())
+            work_on(call.pk)
+    assert ToolCall.objects.filter(state=CallState.FAILED).count() == 3
+    answer = _fail(world, run, "ik_another")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (429, "loop.detected")
+
+
+def _fail(world: GatewayWorld, run: dict[str, Any], key: str) -> Any:
+    asked = {"capability_id": "notes.add", "args": {"text": "always fails"}}
+    return world.post(CALLS, {"run_id": run["run_id"], "idempotency_key": key, **asked})
 
 
 def test_a_success_in_between_is_no_loop(world: GatewayWorld) -> None:

@@ -11,7 +11,12 @@ from audit.decisions import rows_of
 from audit.payloads import find_payload
 from contextos.core.redaction import MARK
 from gateway.models import Evidence, ToolCall
+from gateway.replaying.engine import replay_decision
+from gateway.replaying.findings import ReplayStatus
+from gateway.replaying.loading import recorded_decision
+from gateway.replaying.surroundings import Surroundings
 from gateway.worker import work_on
+from registry.recorded_documents import RecordedDocuments
 from tests.gateway.world import GatewayWorld
 from tests.recorded_worlds import ready
 from tests.registry.documents import bundle
@@ -69,6 +74,18 @@ def test_what_a_rule_names_is_gone_before_anybody_gets_or_keeps_it(
     shown = world.get(f"{CALLS}/{answer['tool_call_id']}").json()
     assert "delivered" not in str(shown)
     assert "delivered" not in str(ToolCall.objects.values().get())
+
+
+def test_what_a_rule_names_is_gone_from_what_the_tool_says_it_changed(world: GatewayWorld) -> None:
+    _hide(world, "ref")
+    answer = _lookup(world, args={"order_id": "ord_0777"})
+    assert answer["mutations"] == [{"kind": "order.touched", "ref": MARK}]
+    where = {"tenant_id": world.tenant_id, "decision_id": answer["decision_id"]}
+    assert rows_of(**where)[-1]["redactions"] == ["/mutations/0/ref"]
+    replayed = replay_decision(
+        recorded_decision(**where), Surroundings(RecordedDocuments(world.tenant_id))
+    )
+    assert (replayed.status, replayed.diffs) == (ReplayStatus.EQUAL, ())
 
 
 def test_evidence_is_minted_from_what_was_left(world: GatewayWorld) -> None:

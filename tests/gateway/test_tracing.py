@@ -88,6 +88,10 @@ def test_each_step_is_a_span_of_the_callers_trace_and_the_tool_gets_its_parent(
     for name in ("policy_decision_id", "tool_call_id", "decision_id"):
         assert told[name] == body[name]
         assert _attributes(spans["contextos.gateway.tool_call"])[name] == body[name]
+    for step in ("route", "replay", "limits", "claim"):  # all that follows the verdict
+        told = _attributes(spans[f"{PREFIX}.{step}"])
+        assert told["contextos.action.approval_mode_effective"] == "read_only"
+        assert told["policy_decision_id"] == body["policy_decision_id"]
     invoke = spans[f"{PREFIX}.invoke"]
     assert body["output"]["traceparent"] == f"00-{TRACE}-{invoke.span_id.hex()}-01"
     # Arguments and outputs are nobody's business at the collector.

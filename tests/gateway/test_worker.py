@@ -255,6 +255,28 @@ def test_a_rule_published_meanwhile_stops_what_waits_in_the_queue(
     assert (shown["status"], shown["error"]["code"]) == ("rejected", "policy.denied_by_rule")
 
 
+@pytest.mark.proves("C4", "C5")
+def test_what_policy_came_to_ask_people_about_does_not_run_from_the_queue_without_them(
+    world: GatewayWorld, ledger: list[str]
+) -> None:
+    answer = _note(world, "hello")
+    asking = {
+        "rule_id": "notes_need_a_person",
+        "description": "Somebody reads every note first.",
+        "applies_to": {"capability": "notes.add"},
+        "if": True,
+        "then": {"allow": True, "requires_approval_gate": "GATE_NOTES"},
+    }
+    policy_walk(world.house).published(bundle(version="1.1.0", rules=[asking], tests=[]))
+    ToolCall.objects.update(created_at=timezone.now() - timedelta(minutes=1))
+    call = _worked(answer)
+    assert ledger == []
+    assert _statuses(world, call) == ["APPROVED", "REJECTED"]
+    shown = world.get(f"{CALLS}/{call.pk}").json()["result"]
+    assert (shown["status"], shown["error"]["code"]) == ("rejected", "approval.voided")
+    assert "nobody was asked" in shown["error"]["message"]
+
+
 @pytest.mark.proves("C9", "E1")
 def test_a_person_settles_what_happened_and_replays_answer_that(world: GatewayWorld) -> None:
     call = _unknown(world)

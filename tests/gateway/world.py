@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from django.test import Client
 
+from contextos.core import strict_json
 from contextos.core.modes import ApprovalMode
 from contextos.identity.models import Agent
 from contextos.identity.services import add_environment
+from registry.validation import Validator, compile_schema
+from tests.architecture.source import ROOT
 from tests.factories import SYSTEM, make_agent, make_agent_token, make_user_token
 from tests.gateway.work_manifests import work, work_pack
 from tests.registry import documents
@@ -19,6 +22,25 @@ from tests.registry.manifests import orders
 from tests.registry.walks import pack_walk, policy_walk
 
 INTENT = "support.refund"
+CALLS = "/api/v1/tool-calls"
+
+
+@cache
+def _published(name: str) -> Validator:
+    path = ROOT / "gateway" / "schemas" / f"{name}.v1.schema.json"
+    return compile_schema(strict_json.loads(path.read_bytes()), imported=False)
+
+
+def as_published(address: str, answer: Any) -> Any:
+    """The answer; whatever a test asks of tool calls, the envelopes fit their schemas (C2)."""
+    if not address.startswith(CALLS):
+        return answer
+    body = answer.json()
+    pair = body if "call" in body else {"result": body}
+    assert _published("tool-result").errors(pair["result"]) == (), pair["result"]
+    if "call" in pair:
+        assert _published("tool-call").errors(pair["call"]) == (), pair["call"]
+    return answer
 
 
 @dataclass
@@ -56,12 +78,13 @@ class GatewayWorld:
         return make_user_token(self.house.user("service"), self.house.tenant).token
 
     def post(self, address: str, body: Any, **how: Any) -> Any:
-        return Client().post(
+        answer = Client().post(
             address, body, content_type="application/json", headers=self._headers(**how)
         )
+        return as_published(address, answer)
 
     def get(self, address: str, **how: Any) -> Any:
-        return Client().get(address, headers=self._headers(**how))
+        return as_published(address, Client().get(address, headers=self._headers(**how)))
 
     def run_body(self, **changes: Any) -> dict[str, Any]:
         return {

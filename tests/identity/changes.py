@@ -148,6 +148,13 @@ CHANGES = (
         ),
     ),
     Change(
+        "set_run_limits",
+        "identity.tenant.run_limits_set",
+        lambda t: (
+            lambda a: services.set_run_limits(tenant_id=t.pk, actor=a, limits={"run_max_calls": 7})
+        ),
+    ),
+    Change(
         "set_tenant_active",
         "identity.tenant.deactivated",
         lambda t: lambda a: services.set_tenant_active(tenant_id=t.pk, active=False, actor=a),

@@ -244,6 +244,20 @@ def test_a_tenant_is_renamed_but_not_switched_off_by_its_own_people(
     assert (acme.name, acme.is_active) == ("Acme Ltd", True)
 
 
+def test_the_limits_of_a_tenants_runs_are_set_on_its_page(browser: Client, acme: Tenant) -> None:
+    fields = {"name": acme.name, "default_environment": acme.default_environment}
+    assert change(browser, "tenant", acme.pk, **fields, run_max_calls=50).status_code == 302
+    acme.refresh_from_db()
+    assert (acme.run_max_calls, acme.run_max_cost_cents) == (50, None)
+    assert last_event().action == "identity.tenant.run_limits_set"
+    refused = change(browser, "tenant", acme.pk, **fields, run_max_calls=0)
+    assert refused.status_code == 200
+    assert "greater than or equal to 1" in refused.content.decode()
+    change(browser, "tenant", acme.pk, **fields)
+    acme.refresh_from_db()
+    assert acme.run_max_calls is None
+
+
 def test_environments_are_added_and_switched_off(browser: Client, acme: Tenant) -> None:
     assert add(browser, "environment", name="staging").status_code == 302
     environment = Environment.objects.get(tenant=acme, name="staging")

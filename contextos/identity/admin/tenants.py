@@ -17,6 +17,7 @@ from contextos.identity import services
 from contextos.identity.acting_tenant import switch_tenant
 from contextos.identity.actors import actor_of
 from contextos.identity.models import Environment, Tenant
+from contextos.identity.models.tenants import RUN_LIMITS
 
 
 def active_badge(is_active: bool) -> SafeString:
@@ -64,7 +65,7 @@ class TenantAdmin(TenantScopedAdmin):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """A new tenant is active."""
         given = ["tenant_id", "name", "default_environment"]
-        return given if obj is None else [*given, "is_active", "created_at"]
+        return given if obj is None else [*given, *RUN_LIMITS, "is_active", "created_at"]
 
     def perform_create(self, request: HttpRequest, form: ModelForm[Any]) -> Tenant:
         """Create it."""
@@ -82,6 +83,11 @@ class TenantAdmin(TenantScopedAdmin):
             tenant_id=form.instance.pk,
             name=values["name"],
             default_environment=values["default_environment"],
+            actor=actor,
+        )
+        tenant = services.set_run_limits(
+            tenant_id=tenant.pk,
+            limits={name: values[name] for name in RUN_LIMITS if name in values},
             actor=actor,
         )
         if "is_active" in form.changed_data:

@@ -16,6 +16,7 @@ from contextos.identity.services.tenants import (
     add_environment,
     create_tenant,
     set_environment_active,
+    set_run_limits,
     set_tenant_active,
     update_tenant,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "set_environment_active",
     "set_issuer_active",
     "set_password",
+    "set_run_limits",
     "set_tenant_active",
     "trust_issuer",
     "update_agent",

@@ -13,7 +13,7 @@ from contextos.identity.actors import require_authority
 from contextos.identity.changes import apply_changes, lock
 from contextos.identity.events import record_event
 from contextos.identity.models import Environment, Tenant
-from contextos.identity.models.tenants import EnvironmentName
+from contextos.identity.models.tenants import RUN_LIMITS, EnvironmentName
 
 
 @transaction.atomic
@@ -44,6 +44,17 @@ def update_tenant(*, tenant_id: str, actor: Actor, name: str, default_environmen
     changes = apply_changes(tenant, name=name, default_environment=default_environment)
     if changes:
         _record(tenant, "identity.tenant.changed", actor, data=changes)
+    return tenant
+
+
+@transaction.atomic
+def set_run_limits(*, tenant_id: str, actor: Actor, limits: Mapping[str, int | None]) -> Tenant:
+    """What runs of the tenant get, and may ask for at most; None = as the installation has it."""
+    require_authority(actor, tenant_id)
+    tenant = lock(Tenant, tenant_id)
+    changes = apply_changes(tenant, **{name: limits[name] for name in RUN_LIMITS if name in limits})
+    if changes:
+        _record(tenant, "identity.tenant.run_limits_set", actor, data=changes)
     return tenant
 
 

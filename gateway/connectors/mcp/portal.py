@@ -10,6 +10,7 @@ import atexit
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from concurrent.futures import CancelledError, Future
 from contextlib import AbstractContextManager, suppress
@@ -84,6 +85,13 @@ class Sessions:
             if loop
             else dict.fromkeys(("open", "opened"), 0)
         )
+
+    def open_with(self, tenant_id: str) -> Counter[str]:
+        """How many sessions of one tenant are open now, by the server's address."""
+        with self._lock:
+            loop = self._loop
+        keys = loop.hub.keys() if loop else []
+        return Counter(key.url for key in keys if key.tenant_id == tenant_id)
 
     def close(self) -> None:
         """Say goodbye to every server; the next call starts anew."""

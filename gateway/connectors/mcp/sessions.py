@@ -68,6 +68,10 @@ class Hub:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    def keys(self) -> list[SessionKey]:
+        """What the sessions are for, at this moment; other threads may ask."""
+        return list(self._sessions)
+
     async def serve(self, *, task_status: TaskStatus[None]) -> None:
         """Hold the sessions' tasks until `close`."""
         async with anyio.create_task_group() as tasks:

@@ -130,6 +130,14 @@ def test_figures_count_what_ended(world: GatewayWorld) -> None:
     assert "50 %" in shown.text
 
 
+def test_latency_is_the_adapters_own_and_not_what_a_call_waited_for(world: GatewayWorld) -> None:
+    looked_up(world)
+    ToolCall.objects.update(created_at=timezone.now() - timedelta(hours=3))  # people took so long
+    row = next(row for row in adapters_health(world.tenant_id) if row.adapter_id == "adp_orders")
+    assert row.figures.p95_ms is not None
+    assert row.figures.p95_ms < 60_000
+
+
 def test_percentiles_are_the_nearest_rank() -> None:
     assert percentile([], 50) is None
     assert percentile([1.0], 95) == 1.0

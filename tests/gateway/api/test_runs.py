@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from audit.models import AuditEvent
 from contextos.core import strict_json
+from contextos.core.clock import parse_time
+from contextos.identity.services import set_run_limits
 from registry.services.kill_switches import throw_switch
 from registry.validation import compile_schema
 from tests.architecture.source import ROOT
-from tests.factories import make_agent, make_agent_token, make_tenant
+from tests.factories import SYSTEM, make_agent, make_agent_token, make_tenant
 from tests.gateway.world import GatewayWorld
 from tests.recorded_worlds import ready
 
@@ -115,6 +119,23 @@ def test_what_cannot_be_opened_is_refused_with_its_reason(
 ) -> None:
     answer = world.post("/api/v1/runs", world.run_body(**change))
     assert (answer.status_code, answer.json()["code"]) == (status, code), answer.json()
+
+
+@pytest.mark.proves("C10")
+def test_a_run_gets_the_budget_of_its_tenant_and_no_more(world: GatewayWorld) -> None:
+    usual = world.open_run()["run_budget"]
+    limits = {"run_max_calls": 7, "run_max_wall_seconds": 60, "run_lifetime_seconds": 120}
+    set_run_limits(tenant_id=world.tenant_id, limits=limits, actor=SYSTEM)
+    opened = world.open_run()
+    budget = opened["run_budget"]
+    assert (budget["max_calls"], budget["max_wall_ms"]) == (7, 60_000)
+    assert budget["max_cost_cents"] == usual["max_cost_cents"]
+    assert parse_time(budget["expires_at"]) <= timezone.now() + timedelta(seconds=120)
+    wider = {"tenant_id": world.tenant_id, "intent": opened["intent"]}
+    answer = world.post("/api/v1/runs", {**wider, "run_budget": {"max_calls": 8}})
+    assert (answer.status_code, answer.json()["code"]) == (422, "run.budget_invalid")
+    set_run_limits(tenant_id=world.tenant_id, limits=dict.fromkeys(limits), actor=SYSTEM)
+    assert world.open_run()["run_budget"]["max_calls"] == usual["max_calls"]
 
 
 def test_a_person_alone_cannot_open_a_run(world: GatewayWorld) -> None:

@@ -21,6 +21,7 @@ from tests.factories import make_agent, make_agent_token
 from tests.gateway.order_functions import LEDGER
 from tests.gateway.world import GatewayWorld
 from tests.recorded_worlds import ready
+from tests.registry.manifests import orders
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("function_runner")]
 CALLS = "/api/v1/tool-calls"
@@ -67,6 +68,21 @@ def test_a_read_answers_at_once_with_output_evidence_and_both_envelopes(
     assert _schema("tool-call").errors(pair["call"]) == ()
     assert pair["call"]["args"] == {"order_id": "ord_0001"}
     assert pair["result"] == result
+
+
+@pytest.mark.proves("A5")
+def test_an_open_run_goes_on_with_the_function_its_pinned_manifest_names(
+    world: GatewayWorld,
+) -> None:
+    before = world.open_run()
+    manifest = orders(version="1.1.0")
+    manifest["capabilities"][0]["function_name"] = "examples.orders:lookup@2"
+    world.house.published(manifest)
+    said = [
+        world.post(CALLS, _body(run)).json()["output"]["status"]
+        for run in (before, world.open_run())
+    ]
+    assert said == ["delivered", "delivered, as version 2 says"]
 
 
 @pytest.mark.proves("E1")

@@ -77,6 +77,7 @@ class StoryWorld(GateWorld):
         self.ask("read as a step of a plan", "orders.lookup", order, plan_id="p", step_id="s")
         self.ask("tool said no", "orders.lookup", {"order_id": "ord_0404"})
         self.ask("answer not as reviewed", "orders.lookup", {"order_id": "ord_0666"})
+        self.ask("read that changed something", "orders.lookup", {"order_id": "ord_0777"})
 
     def _refusals(self) -> None:
         order = {"order_id": "ord_0001"}

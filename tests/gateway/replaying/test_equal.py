@@ -26,6 +26,7 @@ ENDS = {
     "read as a step of a plan": ["APPROVED", "EXECUTED"],
     "tool said no": ["APPROVED", "FAILED"],
     "answer not as reviewed": ["APPROVED", "FAILED"],
+    "read that changed something": ["APPROVED", "EXECUTED"],
     "no such capability": ["REJECTED"],
     "arguments refused": ["REJECTED"],
     "number too large": ["REJECTED"],
@@ -115,10 +116,12 @@ def test_a_decision_replays_after_its_version_was_retired_and_the_key_forgotten(
 def test_records_written_before_transcripts_told_the_time_replay_too(world: StoryWorld) -> None:
     """As older installations have them: no time in the transcript, no terms of a refusal."""
     _forget_members(world)
-    for name in ("read", "written", "approved"):
+    for name in ("read", "written", "approved", "read that changed something"):
         result = world.replayed(name)
         assert result.status is ReplayStatus.EQUAL, name
         assert "stored result" in " ".join(result.taken)
+    changes = "What the tool said it changed was read from the stored result."
+    assert changes in world.replayed("read that changed something").taken
     overtaken = world.replayed("happened after all")
     assert overtaken.status is ReplayStatus.EQUAL
     assert "overtaken attempt" in " ".join(overtaken.taken)
@@ -129,7 +132,8 @@ def test_records_written_before_transcripts_told_the_time_replay_too(world: Stor
 
 def _forget_members(world: StoryWorld) -> None:
     for row in list(Payload.objects.filter(kind="transcript")):
-        said = {name: v for name, v in open_row(row).items() if name != "latency_ms"}
+        newer = ("latency_ms", "mutations")
+        said = {name: v for name, v in open_row(row).items() if name not in newer}
         sealed = seal_payload(
             tenant_id=world.tenant_id, decision_id=row.decision_id, kind="transcript", value=said
         )

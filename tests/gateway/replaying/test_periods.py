@@ -123,7 +123,7 @@ def test_a_stricter_output_schema_shows_which_answers_it_would_have_refused(
     ref = document["capabilities"][0]["output_schema_ref"]
     document["schemas"][ref]["properties"]["status"] = {"const": "lost"}
     tally = _tried(world, ManifestDraft.of(document, tenant_id=world.tenant_id))
-    assert tally.changes["answer accepted → refused by the output schema"] == 5
+    assert tally.changes["answer accepted → refused by the output schema"] == 6
 
 
 def test_erased_decisions_are_counted_and_left_out(world: StoryWorld) -> None:

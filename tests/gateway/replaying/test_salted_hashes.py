@@ -12,7 +12,7 @@ from audit.models import Payload
 from audit.payloads import salted_mark, unsealed
 from contextos.core import strict_json
 from contextos.core.canonical import digest
-from gateway import accepting, hashes
+from gateway import accepting, ending, hashes
 from gateway.hashes import Kept
 from gateway.models import ToolCall
 from gateway.replaying.findings import ReplayStatus
@@ -74,3 +74,19 @@ def test_records_of_earlier_versions_replay_as_they_did(
     call = world.call("before")
     ToolCall.objects.filter(pk=call.pk).update(envelope=call.envelope.replace('"a":1', '"a":2'))
     assert world.replayed("before").status is not ReplayStatus.EQUAL
+
+
+def test_results_that_did_not_yet_say_what_people_were_asked_replay_as_they_did(
+    world: StoryWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:  # the code of the version before, for a while
+        earlier.setattr(ending, "_approval", lambda attempt: None)
+        world.propose_as("agreed")
+        world.decide("agreed", "approve")
+        world.work("agreed")
+    call = world.call("agreed")
+    assert "approval" not in strict_json.loads_object(call.result)
+    assert world.replayed("agreed").status is ReplayStatus.EQUAL
+    told = call.result.replace('"attempts":', '"approval":{"gate":"GATE_OTHER"},"attempts":', 1)
+    ToolCall.objects.filter(pk=call.pk).update(result=told)
+    assert world.replayed("agreed").status is not ReplayStatus.EQUAL

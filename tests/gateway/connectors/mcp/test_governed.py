@@ -10,6 +10,8 @@ from contextos.core.errors import ContextOSError
 from gateway.endpoints import EndpointRef, add_endpoint, address_of, move_endpoint, remove_endpoint
 from gateway.models import Endpoint
 from tests.factories import make_tenant
+from tests.gateway.admin.visits import page, visitor
+from tests.gateway.connectors.mcp.calls import invoke
 from tests.gateway.connectors.mcp.governed import call, last_record, probe_world
 from tests.gateway.connectors.mcp.hostile import methods_seen, rpc, speaking
 from tests.gateway.connectors.mcp.sdk_server import SdkServer
@@ -32,6 +34,19 @@ def test_a_read_is_answered_and_the_record_says_whom_it_was_with(server: SdkServ
     assert record["lineage"]["server"] == {"name": "orders-probe", "version": "9.9.9"}
     assert record["lineage"]["protocol_version"] == "2025-11-25"
     assert record["egress"] == {"host": "127.0.0.1", "ip": "127.0.0.1"}
+
+
+@pytest.mark.proves("C22")
+def test_the_health_page_counts_the_sessions_of_its_own_adapter_and_tenant(
+    server: SdkServer,
+) -> None:
+    world = probe_world(server.url)
+    call(world)
+    invoke(server.url)  # of another tenant
+    operator = visitor(world, "operator")
+    assert "1 open in this process" in operator.get(page("adapter_health", "adp_probe")).text
+    assert "keeps 1 MCP session of the tenant" in operator.get(page("health")).text
+    assert "MCP sessions" not in operator.get(page("adapter_health", "adp_orders")).text
 
 
 @pytest.mark.proves("C13")
