@@ -65,9 +65,9 @@ def _decision_records(vendor: str) -> Rows:
         name="decision record",
         prefix=b"rec_",
         crowd=_crowd("record_id", table),
-        near=f"SELECT {compared} FROM {table} {_between('r.record_id')}",
-        texts=f"SELECT b.record_id AS name, {body} AS moment, b.text AS text "
-        f"FROM audit_decisionbody b {_between('b.record_id')}{_MONTHS[vendor]}",
+        near=f"SELECT {compared} FROM {table} {_between('r.record_id')} ORDER BY r.record_id",
+        texts=f"SELECT b.record_id AS name, {body} AS moment, b.text AS text FROM "
+        f"audit_decisionbody b {_between('b.record_id')}{_MONTHS[vendor]} ORDER BY b.record_id",
         each=f"SELECT {compared}, b.text AS text {joined} {_BODIES} {_BLOCK}",
         apart=f"SELECT {_told('b.text', columns)} {joined} LEFT {_BODIES} WHERE l.tenant_id = %s",
         columns=columns,

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
-from types import MappingProxyType
 from typing import Any
 
 import psycopg
@@ -32,7 +31,7 @@ IN_ORDER = ("hashjoin",)
 _AT_ONCE = 64 if psycopg.capabilities.has_stream_chunked() else 1
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # PostgreSQL counts microseconds since then
 _MICROSECOND = timedelta(microseconds=1)
-_MILLISECONDS = MappingProxyType({b"%03dZ" % each: each * 1000 for each in range(1000)})
+_MILLISECONDS = {b"%03dZ" % each: each * 1000 for each in range(1000)}
 
 
 @dataclass(frozen=True, slots=True)

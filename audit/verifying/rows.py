@@ -9,7 +9,7 @@ database but its rows: one that was tampered with may not be asked for hashes ei
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -120,6 +120,7 @@ class _Check:
     reads: Reads
     where: tuple[str, int, int]
     mentioned: Mentioned = field(default_factory=set)
+    others: list[bytes] = field(default_factory=list)  # names met that were not settled
     ours: dict[bytes, Any] = field(init=False)
     span: tuple[str, str] = field(init=False)
     are_near: bool = field(init=False)
@@ -158,35 +159,43 @@ class _Check:
 
         With the database's constraints gone there may be two of a name: none is settled then.
         """
-        shapes, ours = _shapes(self.block.tenant_id, self.kind), self.ours
+        read = _shapes(self.block.tenant_id, self.kind).read
         settled: set[bytes] = set()
-        others: set[bytes] = set()
-        met = 0
-        for row in self._rows():
-            wanted = ours.get(row[0])
-            if wanted is None:
+        for head, content in self._rows():
+            seen = _as_sealed(head, content, read)
+            if seen is None or head[0] in settled:
+                self.others.append(head[0])
                 continue
-            met += 1
-            seen = _as_sealed(row, wanted, shapes)
-            (others if seen is None else settled).add(row[0])
-            if seen is not None and seen.mentions:
-                self.mentioned |= _mentions(seen.mentions, row[0])
-        unique = met == len(settled) + len(others) and len(ours) == len(self.leaves)
+            settled.add(head[0])
+            if seen.mentions:
+                self.mentioned |= _mentions(seen.mentions, head[0])
+        unique = settled.isdisjoint(self.others) and len(self.ours) == len(self.leaves)
         return settled if unique else set()
 
-    def _rows(self) -> Iterable[Row]:
-        """Name, time, leaf, columns and text of all that is stored; of some others too."""
-        if not self.are_near:
-            return self.reads.stream(self.kind.each, self.where)
-        if not self.kind.texts:
-            return self.reads.stream(self.kind.near, self.span)
-        return self._with_texts(self.reads.compared(self.kind.near, self.span))
+    def _rows(self) -> Iterable[tuple[Row, Any]]:
+        """Heads, with the leaves of the log, and their texts."""
+        if self.are_near and self.kind.texts:
+            return self._with_texts(self.reads.compared(self.kind.near, self.span))
+        if self.are_near:
+            return self._sealed(self.reads.stream(self.kind.near, self.span))
+        return self._sealed(self.reads.stream(self.kind.each, self.where))
 
-    def _with_texts(self, heads: Sequence[Row]) -> Iterable[Row]:
-        by_name, months = {head[0]: head for head in heads}, _months(heads)
-        if len(by_name) < len(heads) or months is None:
-            return self.reads.stream(self.kind.each, self.where)
-        return _joined(by_name, self.reads.stream(self.kind.texts, [*self.span, *months]))
+    def _with_texts(self, heads: Sequence[Row]) -> Iterable[tuple[Row, Any]]:
+        ours, months = self.ours, _months(heads)
+        sealed = {head[0]: head for head in heads if ours.get(head[0]) == head[2]}
+        twice = len(sealed) < len(heads) and len({head[0] for head in heads}) < len(heads)
+        if twice or months is None:
+            return self._sealed(self.reads.stream(self.kind.each, self.where))
+        return _joined(sealed, self.reads.stream(self.kind.texts, [*self.span, *months]))
+
+    def _sealed(self, rows: Iterable[Row]) -> Iterator[tuple[Row, Any]]:
+        """Of rows that have their texts, those of the block with the leaves of the log."""
+        ours = self.ours
+        for row in rows:
+            if ours.get(row[0]) == row[2]:
+                yield row, row[4]
+            else:
+                self.others.append(row[0])
 
     def _judge(self, places: Sequence[int]) -> set[int]:
         """Look at some rows with care; the places of those that are there."""
@@ -210,11 +219,15 @@ def _months(heads: Sequence[Row]) -> Sequence[datetime] | None:
         return None
 
 
-def _joined(heads: Mapping[bytes, Row], texts: Iterable[Row]) -> Iterator[Row]:
+def _joined(heads: Mapping[bytes, Row], texts: Iterable[Row]) -> Iterator[tuple[Row, Any]]:
+    """Each head with its text: both come in the order of their names, but for what is not ours."""
+    expected = iter(heads.values())
     for name, moment, text in texts:
-        head = heads.get(name)
+        head = next(expected, None)
+        if head is None or head[0] != name:
+            head = heads.get(name)
         if head is not None and head[1] == moment:
-            yield (*head, text)
+            yield head, text
 
 
 def _mentions(mentions: Iterable[tuple[str, str]], name: bytes) -> Mentioned:
@@ -228,17 +241,16 @@ def _shapes(tenant_id: str, kind: Rows) -> Shapes:
     return Shapes(tenant_id, kind.derived, kind.mentions)
 
 
-def _as_sealed(row: Row, wanted: bytes, shapes: Shapes) -> Seen | None:
+def _as_sealed(head: Row, content: bytes, read: Callable[[bytes], Seen | None]) -> Seen | None:
     """What a text says, where all about its row is plainly as sealed; with nearly all, it is."""
-    _, moment, leaf, line, content = row
     try:
-        if leaf != wanted or _sha256(_LEAF + content).digest() != wanted:
+        if _sha256(_LEAF + content).digest() != head[2]:
             return None
-        seen = shapes.read(content)
+        seen = read(content)
         if seen is None:
             return None
-        stated, time, columns, _, (begins, ends) = seen
-        if columns != line or moment_stated(time) != moment:
+        stated, time, line, _, (begins, ends) = seen
+        if line != head[3] or moment_stated(time) != head[1]:
             return None
     except NO_RECORD:
         return None
