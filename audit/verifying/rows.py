@@ -58,7 +58,7 @@ def check_block(tenant_id: str, start: int, end: int) -> Block:
     block, where = Block(tenant_id, start), (tenant_id, start, end)
     with one_moment() as reads:
         leaves = reads.compared(LEAVES, where)
-        parts = {kind: [leaf for leaf in leaves if leaf[1][:4] == kind.prefix] for kind in _kinds()}
+        parts = {kind: _of_kind(kind, leaves) for kind in _kinds()}
         checks = [_Check(block, kind, part, reads, where) for kind, part in parts.items() if part]
         gone = [leaf for check in checks for leaf in check.rows_gone()]
         if sum(map(len, parts.values())) < len(leaves):
@@ -73,6 +73,10 @@ def check_block(tenant_id: str, start: int, end: int) -> Block:
         block.add(Kind.MENTIONS, said, start)
     block.shorten()
     return block
+
+
+def _of_kind(kind: Rows, leaves: Sequence[Row]) -> Sequence[Row]:
+    return [leaf for leaf in leaves if leaf[1].startswith(kind.prefix)]
 
 
 def _kinds() -> Sequence[Rows]:
