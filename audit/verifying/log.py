@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from django.db import connection
 
@@ -16,6 +15,7 @@ from audit.verifying.checkpoints import Signers
 from audit.verifying.findings import Finding, Kind, Report
 from audit.verifying.outside import check_outside
 from audit.verifying.processes import processes
+from audit.verifying.reading import IN_ORDER, one_moment
 from audit.verifying.rows import BLOCK, as_bytes
 from audit.verifying.walk import Part, Progress, stored_root, walk_log
 from contextos.core import strict_json
@@ -27,19 +27,24 @@ _UNSEALED = {
     "decision record": (
         "SELECT r.record_id FROM audit_decisionrow r WHERE r.tenant_id = %s "
         "AND NOT EXISTS (SELECT 1 FROM audit_logleaf l WHERE l.leaf_id = r.record_id) "
-        "AND NOT EXISTS (SELECT 1 FROM audit_unsealedleaf u WHERE u.leaf_id = r.record_id)"
+        "AND NOT EXISTS (SELECT 1 FROM audit_unsealedleaf u WHERE u.leaf_id = r.record_id) "
+        "LIMIT %s"
     ),
     "event": (
         "SELECT e.event_id FROM audit_auditevent e WHERE e.tenant_id = %s "
         "AND NOT EXISTS (SELECT 1 FROM audit_logleaf l WHERE l.leaf_id = e.event_id) "
-        "AND NOT EXISTS (SELECT 1 FROM audit_unsealedleaf u WHERE u.leaf_id = e.event_id)"
+        "AND NOT EXISTS (SELECT 1 FROM audit_unsealedleaf u WHERE u.leaf_id = e.event_id) "
+        "LIMIT %s"
     ),
 }
+# Names first: as long as nothing asks for the texts, all of them are found by indexes alone.
 _STRAY_BODIES = (
-    "SELECT b.record_id, b.text FROM audit_decisionbody b "
+    "SELECT s.record_id, t.text FROM (SELECT b.record_id, b.created_at FROM audit_decisionbody b "
     "WHERE NOT EXISTS (SELECT 1 FROM audit_decisionrow r WHERE r.record_id = b.record_id "
     "AND r.created_at = b.created_at) "
-    "AND NOT EXISTS (SELECT 1 FROM audit_purgedleaf p WHERE p.leaf_id = b.record_id)"
+    "AND NOT EXISTS (SELECT 1 FROM audit_purgedleaf p WHERE p.leaf_id = b.record_id) "
+    "LIMIT %s) s JOIN audit_decisionbody t "
+    "ON t.record_id = s.record_id AND t.created_at = s.created_at"
 )
 _WAITING = (
     "SELECT u.leaf_id, u.leaf_hash, COALESCE(r.leaf_hash, e.leaf_hash), COALESCE(b.text, e.text) "
@@ -89,20 +94,21 @@ def logs_there_are(outside: Path) -> list[str]:
 
 def _strangers(tenant_id: str) -> list[Finding]:
     """Rows that nobody sealed and that do not wait: written behind our back."""
-    found = [
-        f"the {what} {name} is in no log and does not wait"
-        for what, statement in _UNSEALED.items()
-        for (name,) in _first(statement, [tenant_id])
-    ]
-    found += [
-        f"the text {name} belongs to no record"
-        for name, text in _first(_STRAY_BODIES, [])
-        if _tenant_of(text) in (tenant_id, None)
-    ]
+    with one_moment(without=IN_ORDER) as reads:
+        found = [
+            f"the {what} {name} is in no log and does not wait"
+            for what, statement in _UNSEALED.items()
+            for (name,) in reads.told(statement, [tenant_id, MOST_NAMED])
+        ]
+        found += [
+            f"the text {name} belongs to no record"
+            for name, text in reads.told(_STRAY_BODIES, [MOST_NAMED])
+            if _tenant_of(text) in (tenant_id, None)
+        ]
     return [Finding(Kind.NEVER_SEALED, said) for said in found]
 
 
-def _tenant_of(text: str) -> str | None:
+def _tenant_of(text: bytes) -> str | None:
     try:
         return str(strict_json.loads_object(text, max_bytes=MAX_RECORD_BYTES).get("tenant_id"))
     except ContextOSError:
@@ -122,9 +128,3 @@ def _check_waiting(report: Report) -> None:
 def _check_purges(report: Report) -> None:
     for fault in purge_faults(report.tenant_id):
         report.add(Kind.PURGE, f"{fault.purge_id}: {fault.problem}")
-
-
-def _first(statement: str, parameters: list[str]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(f"{statement} LIMIT {MOST_NAMED}", parameters)
-        return list(cursor.fetchall())

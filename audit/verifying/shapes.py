@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from operator import itemgetter
 from struct import Struct
 from typing import Any, NamedTuple
@@ -62,18 +63,24 @@ class Seen(NamedTuple):
     """What a text says, as far as the log's tables repeat it."""
 
     stated: str  # its own hash
-    time: str
-    line: str  # the columns that follow from it, one after the other
+    time: bytes
+    line: bytes  # the columns that follow from it, one after the other
     mentions: tuple[tuple[str, str], ...]
     around: tuple[int, int]  # where its own hash is cut out
 
 
+# Reads a text that has a shape's length as that shape; None where it is of another.
+Shape = Callable[[bytes], Seen | None]
+_seen = partial(tuple.__new__, Seen)  # the usual way to make one takes as long as cutting a text
+
+
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Frame:
     """The bytes around the values, and what is made of the values."""
 
-    cut: Callable[[bytes], tuple[bytes, ...]]  # the bytes around and the values by turns
-    literals: tuple[bytes, ...]
+    around_values: Callable[[bytes], tuple[bytes, ...]]
+    values: Callable[[bytes], tuple[bytes, ...]]
+    literals: tuple[bytes, ...]  # what stands around the values
     hash_at: int
     time_at: int
     line: bytes  # with %b for each value that is a column
@@ -81,19 +88,22 @@ class Shape:
     mentions: tuple[tuple[str, str], ...]
     around: tuple[int, int]
 
-    def read(self, content: bytes) -> Seen | None:
-        """The text as this shape, which has its length; None where it is of another."""
-        parts = self.cut(content)
-        values = parts[1::2]
-        if parts[::2] != self.literals or b"".join(values).translate(None, _PLAIN):
-            return None
-        return Seen(
-            values[self.hash_at].decode(),
-            values[self.time_at].decode(),
-            (self.line % self.columns(values)).decode(),
-            self.mentions,
-            self.around,
-        )
+    def shape(self) -> Shape:
+        """What reads by it; a million times, so nothing is looked up that can be at hand."""
+        around_values, values_of, literals = self.around_values, self.values, self.literals
+        hash_at, time_at, line, columns = self.hash_at, self.time_at, self.line, self.columns
+        mentions, around, together = self.mentions, self.around, b"".join
+
+        def read(content: bytes) -> Seen | None:
+            if around_values(content) != literals:
+                return None
+            values = values_of(content)
+            if together(values).translate(None, _PLAIN):
+                return None
+            said = line % columns(values)
+            return _seen((values[hash_at].decode(), values[time_at], said, mentions, around))
+
+        return read
 
 
 @dataclass(slots=True)
@@ -110,7 +120,7 @@ class Shapes:
     def read(self, content: bytes) -> Seen | None:
         """What a text says; None where it is none of the tenant's records, or says it oddly."""
         for shape in self.known.get(len(content), ()):
-            seen = shape.read(content)
+            seen = shape(content)
             if seen is not None:
                 self.misses = 0
                 return seen
@@ -130,7 +140,8 @@ class Shapes:
         if begins < 0 or line.count(BETWEEN) != len(columns) - 1:
             return None  # a column holds what stands between them: they are to be read apart
         around = begins, begins + len(member)
-        return Seen(stated, record["created_at"], line, self.mentions(record), around)
+        said = self.mentions(record)
+        return Seen(stated, record["created_at"].encode(), line.encode(), said, around)
 
     def _learn(self, content: bytes, record: Mapping[str, Any], seen: Seen | None) -> None:
         """Remember the shape of a text; where all are different, only now and then."""
@@ -141,7 +152,7 @@ class Shapes:
             self.known.clear()
             self.count = 0
         shape = shape_of(content, record, self.derived, self.mentions)
-        if shape is not None and shape.read(content) == seen:
+        if shape is not None and shape(content) == seen:
             others = self.known.get(len(content), [])
             self.known[len(content)] = [shape, *others[: MOST_OF_A_LENGTH - 1]]
             self.count += 1
@@ -166,8 +177,9 @@ def shape_of(
     at = order.index(names.index(HASH))
     begins = len(_put_together(around[: at + 1], found[:at])) - len(_HASH_NAME) - 1
     sizes = [len(part) for part in _by_turns(around, found)]
-    return Shape(
-        cut=Struct("".join(f"{size}s" for size in sizes)).unpack,
+    frame = Frame(
+        around_values=_cut(sizes, "s", "x"),
+        values=_cut(sizes, "x", "s"),
         literals=tuple(around),
         hash_at=at,
         time_at=order.index(names.index(TIME)),
@@ -176,6 +188,7 @@ def shape_of(
         mentions=said,
         around=(begins, begins + len(_HASH_NAME) + len(found[at]) + 2),
     )
+    return frame.shape()
 
 
 def _marked(
@@ -226,6 +239,13 @@ def _by_turns(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
     """One more of the first than of the second."""
     both = [each for pair in zip(first, second, strict=False) for each in pair]
     return [*both, first[-1]]
+
+
+def _cut(sizes: Sequence[int], around: str, value: str) -> Callable[[bytes], tuple[bytes, ...]]:
+    """Takes those parts of a text that are marked `s` and passes over those marked `x`."""
+    return Struct(
+        "".join(f"{size}{(around, value)[at % 2]}" for at, size in enumerate(sizes))
+    ).unpack
 
 
 def _put_together(around: Sequence[bytes], values: Sequence[bytes]) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import transaction
+from django.db import connection, transaction
 
 from audit import merkle
 from audit.checkpoint_note import sign_checkpoint
@@ -99,6 +99,92 @@ def test_each_kind_of_tampering_is_found(outside: Path, damage: Any) -> None:
     with without_triggers():
         found = [_found(outside, damage, seed) for seed in range(8)]
     assert found == [""] * len(found)
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: str(damage.__name__))
+def test_tampering_is_found_where_rows_lie_far_apart_among_others(
+    outside: Path, damage: Any, monkeypatch: Any
+) -> None:
+    """Then each is looked up, instead of a range of them being read."""
+    monkeypatch.setattr("audit.verifying.rows.SPREAD", 0)
+    small_log()
+    assert verified(outside).findings == []
+    with without_triggers():
+        found = [_found(outside, damage, seed) for seed in range(3)]
+    assert found == [""] * len(found)
+
+
+@pytest.mark.parametrize("spread", [0, 2])
+@pytest.mark.parametrize("table", ["audit_decisionrow", "audit_decisionbody", "audit_auditevent"])
+def test_a_second_row_of_a_name_hides_behind_no_first(
+    outside: Path, table: str, spread: int, monkeypatch: Any
+) -> None:
+    """Somebody who owns the database can take its constraints away too."""
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite can't drop a primary key")
+    monkeypatch.setattr("audit.verifying.rows.SPREAD", spread)
+    small_log()
+    key = "event_id" if table == "audit_auditevent" else "record_id"
+    forged = "text" if table == "audit_decisionbody" else "tenant_id"
+    with without_triggers():
+        _drop_constraints(table)
+        sql(f"CREATE TEMPORARY TABLE second AS SELECT * FROM {table} WHERE {key} = "
+            f"(SELECT max({key}) FROM {table})")  # fmt: skip
+        sql(f"UPDATE second SET {forged} = 'forged'")
+        sql(f"INSERT INTO {table} SELECT * FROM second")
+    assert kinds(verified(outside)) & {Kind.COLUMN, Kind.TEXT_CHANGED}
+
+
+def _drop_constraints(table: str) -> None:
+    for (name,) in sql(
+        "SELECT conname FROM pg_constraint WHERE conrelid = %s::regclass AND contype IN ('p', 'u')",
+        table,
+    ):
+        sql(f'ALTER TABLE {table} DROP CONSTRAINT "{name}"')
+    for (name,) in sql(
+        "SELECT indexrelid::regclass::text FROM pg_index "
+        "WHERE indrelid = %s::regclass AND indisunique",
+        table,
+    ):
+        sql(f"DROP INDEX {name}")
+
+
+def test_a_leaf_that_took_the_name_of_another_is_found(outside: Path) -> None:
+    """Its own row is gone, so nothing else would miss it."""
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite can't drop a primary key")
+    small_log()
+    rows = "SELECT leaf_id FROM audit_logleaf WHERE leaf_id LIKE %s ORDER BY log_index"
+    (first,), (second,) = sql(rows, "aud%")[:2]
+    with without_triggers():
+        _drop_constraints("audit_logleaf")
+        sql("DELETE FROM audit_auditevent WHERE event_id = %s", second)
+        sql("UPDATE audit_logleaf SET leaf_id = %s WHERE leaf_id = %s", first, second)
+    assert Kind.TEXT_CHANGED in kinds(verified(outside))
+
+
+def test_a_time_that_no_calendar_has_is_found(outside: Path) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite's times are texts")
+    small_log()
+    with without_triggers():
+        for table in ("audit_decisionrow", "audit_decisionbody"):
+            sql(
+                f"UPDATE {table} SET created_at = 'infinity' "
+                "WHERE record_id = (SELECT min(record_id) FROM audit_decisionrow)"
+            )
+    (finding,) = verified(outside).findings
+    assert finding.kind is Kind.COLUMN
+    assert "created_at is infinity" in finding.message
+
+
+def test_a_time_written_in_another_way_is_found(outside: Path) -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL keeps times, not texts")
+    small_log()
+    with without_triggers():
+        sql("UPDATE audit_auditevent SET created_at = replace(created_at, ' ', 'T')")
+    assert kinds(verified(outside)) == {Kind.COLUMN}
 
 
 @pytest.mark.scale
