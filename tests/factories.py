@@ -1,4 +1,8 @@
-"""Rows for tests, made through the services, so that they look like real ones."""
+"""Rows for tests, made through the services, so that they look like real ones.
+
+The factories say what a row is when a test says nothing; the functions beside them are how tests
+ask, and add what belongs to it (an owner, a role, an access).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from datetime import timedelta
 from itertools import count
 from typing import Any
 
+import factory
 from django.utils import timezone
 
 from audit.models import AuditorAccess
@@ -22,22 +27,91 @@ PASSWORD = "correct horse battery staple"
 _numbers = count(1)
 
 
+def _numbered(text: str) -> Any:
+    return factory.LazyFunction(lambda: text.format(next(_numbers)))
+
+
+class TenantFactory(factory.Factory):  # type: ignore[misc]  # the library says no types
+    """A tenant with its default environment."""
+
+    class Meta:
+        model = Tenant
+
+    tenant_id = _numbered("tenant_{}")
+    name = factory.LazyAttribute(lambda made: made.tenant_id.title())
+
+    @classmethod
+    def _create(cls, model_class: Any, **fields: Any) -> Tenant:
+        return services.create_tenant(actor=SYSTEM, **fields)
+
+
+class UserFactory(factory.Factory):  # type: ignore[misc]
+    """A person without a role."""
+
+    class Meta:
+        model = User
+
+    username = _numbered("person{}")
+    password = PASSWORD
+
+    @classmethod
+    def _create(cls, model_class: Any, **fields: Any) -> User:
+        return services.create_user(actor=SYSTEM, **fields)
+
+
+class AgentFactory(factory.Factory):  # type: ignore[misc]
+    """An active agent."""
+
+    class Meta:
+        model = Agent
+
+    agent_id = _numbered("agent_{}")
+    name = factory.LazyAttribute(lambda made: made.agent_id.replace("_", " ").title())
+    role = "support_agent"
+
+    @classmethod
+    def _create(cls, model_class: Any, **fields: Any) -> Agent:
+        return services.register_agent(actor=SYSTEM, **fields)
+
+
+class TrustedIssuerFactory(factory.Factory):  # type: ignore[misc]
+    """An outside issuer with a JWKS address."""
+
+    class Meta:
+        model = TrustedIssuer
+
+    class Params:
+        number = factory.LazyFunction(lambda: next(_numbers))
+
+    name = factory.LazyAttribute(lambda made: f"Issuer {made.number}")
+    issuer = factory.LazyAttribute(lambda made: f"https://issuer{made.number}.example.test")
+    audience = "contextos-tests"
+    subject_kind = "agent"
+    algorithms = factory.LazyFunction(lambda: ["EdDSA"])
+    jwks_url = factory.LazyAttribute(
+        lambda made: f"https://issuer{made.number}.example.test/jwks.json"
+    )
+
+    @classmethod
+    def _create(cls, model_class: Any, **fields: Any) -> TrustedIssuer:
+        return services.trust_issuer(actor=SYSTEM, **fields)
+
+
+def _made(kind: Any, **fields: Any) -> Any:
+    """What a test leaves out, or says is None, is the factory's."""
+    return kind.create(**{name: value for name, value in fields.items() if value is not None})
+
+
 def make_tenant(tenant_id: str | None = None, **fields: Any) -> Tenant:
     """A tenant with its default environment."""
-    chosen = tenant_id or f"tenant_{next(_numbers)}"
-    return services.create_tenant(
-        tenant_id=chosen, name=fields.pop("name", chosen.title()), actor=SYSTEM, **fields
-    )
+    tenant: Tenant = _made(TenantFactory, tenant_id=tenant_id, **fields)
+    return tenant
 
 
 def make_user(username: str | None = None, **fields: Any) -> User:
     """A person without a role; the password is PASSWORD unless given."""
-    return services.create_user(
-        username=username or f"person{next(_numbers)}",
-        actor=SYSTEM,
-        password=fields.pop("password", PASSWORD),
-        **fields,
-    )
+    user: User = _made(UserFactory, username=username, **fields)
+    return user
 
 
 def make_member(
@@ -83,17 +157,11 @@ def make_superuser(username: str | None = None) -> User:
 
 def make_agent(tenant: Tenant, agent_id: str | None = None, **fields: Any) -> Agent:
     """An active agent with an owner in its tenant."""
-    chosen = agent_id or f"agent_{next(_numbers)}"
     owner = fields.pop("owner", None) or make_member(tenant, "operator")
-    return services.register_agent(
-        tenant_id=tenant.pk,
-        agent_id=chosen,
-        name=fields.pop("name", chosen.replace("_", " ").title()),
-        role=fields.pop("role", "support_agent"),
-        owner=owner,
-        actor=SYSTEM,
-        **fields,
+    agent: Agent = _made(
+        AgentFactory, tenant_id=tenant.pk, agent_id=agent_id, owner=owner, **fields
     )
+    return agent
 
 
 def make_agent_token(agent: Agent, **terms: Any) -> IssuedGrant:
@@ -110,16 +178,8 @@ def make_user_token(user: User, tenant: Tenant, **terms: Any) -> IssuedGrant:
 
 def make_issuer(tenant: Tenant, **fields: Any) -> TrustedIssuer:
     """An outside issuer with a JWKS address."""
-    number = next(_numbers)
-    values: dict[str, Any] = {
-        "name": f"Issuer {number}",
-        "issuer": f"https://issuer{number}.example.test",
-        "audience": "contextos-tests",
-        "subject_kind": "agent",
-        "algorithms": ["EdDSA"],
-        "jwks_url": f"https://issuer{number}.example.test/jwks.json",
-    }
-    return services.trust_issuer(tenant_id=tenant.pk, actor=SYSTEM, **(values | fields))
+    issuer: TrustedIssuer = _made(TrustedIssuerFactory, tenant_id=tenant.pk, **fields)
+    return issuer
 
 
 def acting(user: User, tenant: Tenant | None) -> User:
