@@ -11,7 +11,17 @@ from dataclasses import dataclass, field
 
 _END_OF_HEAD = b"\r\n\r\n"
 _LENGTH = re.compile(rb"\r\ncontent-length:[ ]*([0-9]+)", re.IGNORECASE)
+_LAST_CHUNK = b"0\r\n\r\n"
 _AT_ONCE = 1 << 16
+
+
+def _joined(chunks: bytes) -> bytes:
+    """The text of an answer whose length nobody knew when it began."""
+    text, rest = b"", chunks
+    while rest != _LAST_CHUNK:
+        size, _, rest = rest.partition(b"\r\n")
+        text, rest = text + rest[: int(size, 16)], rest[int(size, 16) + 2 :]
+    return text
 
 
 class HungUp(Exception):  # noqa: N818  named for what happened
@@ -55,11 +65,9 @@ class Wire:
             received += self._more()
         head, _, body = received.partition(_END_OF_HEAD)
         length = _LENGTH.search(head)
-        if length is None:
-            raise ValueError("an answer without its length")
-        while len(body) < int(length[1]):
+        while not (len(body) >= int(length[1]) if length else body.endswith(_LAST_CHUNK)):
             body += self._more()
-        return int(head[9:12]), body
+        return int(head[9:12]), body if length else _joined(body)
 
     def _more(self) -> bytes:
         part = self._opened().recv(_AT_ONCE)
