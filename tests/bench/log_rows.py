@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import statistics
 import tempfile
 import time
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ from tests.audit.logs import MOMENT, facts
 from tests.bench.measure import Row, p95_ms
 
 _HASH = "sha256:" + "0123456789abcdef" * 4
+_CHECKS = 5  # of which the median counts
 SEALED, VERIFIED = "tenant_bench_sealed", "tenant_bench_verified"
 
 
@@ -71,12 +73,17 @@ def _verify_row(records: int, outside: Path) -> Row:
     sealer = Sealer()
     while sealer.round():
         pass
+    rate = statistics.median(_verified_per_s(records, outside) for _ in range(_CHECKS))
+    return Row("verify_rows_per_s", rate, "rows/s", must=50_000, aim=100_000, higher_is_better=True)
+
+
+def _verified_per_s(records: int, outside: Path) -> float:
     began = time.perf_counter()
     report = verify_tenant(VERIFIED, outside=outside, jobs=usual_jobs())
     rate = report.checked / (time.perf_counter() - began)
     if report.findings or report.checked != records:
         raise RuntimeError(f"the log was not as signed: {report.findings[:3]}")
-    return Row("verify_rows_per_s", rate, "rows/s", must=50_000, aim=100_000, higher_is_better=True)
+    return rate
 
 
 def fill_records(records: int, *, first: int = 0) -> None:

@@ -37,7 +37,7 @@ def mcp_rows(*, quick: bool) -> Iterator[Row]:
             raise RuntimeError(f"{errors} governed reads failed")
         yield Row("mcp_added_p50_ms", added, "ms", must=8, aim=5)
         yield Row(
-            "mcp_leaked_descriptors", _leaked(url, 500 if quick else 10_000), "fds", must=3, aim=0
+            "mcp_leaked_descriptors", _leaked(url, 200 if quick else 10_000), "fds", must=3, aim=0
         )
 
 
