@@ -56,6 +56,14 @@ def begin_telemetry(**_: Any) -> None:
     telemetry.start()
 
 
+@signals.task_prerun.connect
+def drop_broken_connections(**_: Any) -> None:
+    """As at the start of a request: what is broken or too old is opened anew."""
+    from django.db import close_old_connections
+
+    close_old_connections()
+
+
 @signals.worker_process_shutdown.connect
 def close_connectors(**_: Any) -> None:
     """A pool process runs no exit handlers."""

@@ -48,7 +48,8 @@ def _growth(pid: int, make: Callable[[int], None], warm: int, calls: int) -> flo
 def _written(gateway: Served, number: int) -> None:
     """Taken and made."""
     _call(lambda: gateway.write(_WRITE), number)
-    waiting = ToolCall.objects.exclude(state=CallState.OK)
+    written = ToolCall.objects.filter(capability_id=_WRITE["capability_id"])
+    waiting = written.exclude(state=CallState.OK)
     until = time.monotonic() + PATIENCE_SECONDS + number / 10
     while waiting.exists():
         if time.monotonic() > until:

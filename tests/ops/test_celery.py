@@ -8,8 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from celery.fixups import django as celery_and_django
+from django.db import connection
 
-from contextos.celery import app
+from contextos.celery import app, drop_broken_connections
 from contextos.core import strict_json
 from tests.ops.environment import bare_environment, run
 from tests.ops.processes import started
@@ -40,6 +42,17 @@ def test_the_web_server_sends_to_the_broker_that_the_environment_names(tmp_path:
     )
     answer = run(["-c", asked], bare_environment() | told)
     assert answer.stdout.strip() == url, answer.stderr
+
+
+@pytest.mark.django_db
+def test_tasks_of_a_worker_share_their_connection_to_the_database() -> None:
+    fixup = celery_and_django.DjangoWorkerFixup(app)  # type: ignore[attr-defined]
+    connection.ensure_connection()
+    opened = connection.connection
+    for _ in range(2):  # before a task, and after it
+        fixup.close_database()
+    drop_broken_connections()
+    assert connection.connection is opened
 
 
 @pytest.fixture
