@@ -24,9 +24,9 @@ CAUSES: Mapping[str, str] = {
     "throughput_32_per_s": _CORES,
     "mcp_added_p50_ms": "Beside what every read costs: the hop to the one event loop and back, a "
     "signed word to the server, and the SDK's own work, as many calls of functions again.",
-    "contextforge_cpu_ratio_rest": "Each of our calls writes two records, five encrypted values and "
-    "a call, theirs writes none; ours counts the runner in which our function asks the far side.",
-    "contextforge_cpu_ratio_mcp": "As for REST; the SDK's work on the session is the same for both.",
+    "contextforge_cpu_ratio_rest": "Each of our calls writes two records, five encrypted values "
+    "and a call, theirs none; ours counts the runner in which our function asks the far side.",
+    "contextforge_cpu_ratio_mcp": "As for REST; the SDK's work on the session is the same in both.",
     "verify_rows_per_s": "Two SHA-256, the reading of a text and the comparison of its columns "
     "take some 13 us of Python a row, PostgreSQL's part some 6: both cores are busy.",
 }
