@@ -30,7 +30,7 @@ def worked(demo: Demo, codes: Codes) -> str:
         agent.call(run_id, "orders.lookup", {"order_id": "ord_1001"})
     agent.call(run_id, "orders.lookup", {"order_id": HOSTILE})
     agent.call(run_id, "orders.delete", {"note": HOSTILE})
-    asked = refunds.ask(4200)
+    asked = refunds.ask(4200, transaction_id="txn_4202")  # whose money other walks leave alone
     approved(demo, asked["approval"]["approval_id"], codes)
     return str(refunds.agent.until(asked["tool_call_id"], "ok")["decision_id"])
 
