@@ -59,7 +59,8 @@ test-sqlite: setup
 		$(addprefix --ignore=tests/,$(ELSEWHERE))
 
 # Two products side by side: a person who walks waits more than the machine does.
-WALKS := -n 2 --dist loadfile
+# AGAIN=1 takes once more what failed in the run before.
+WALKS := -n 2 --dist loadfile $(if $(AGAIN),--last-failed --last-failed-no-failures none)
 # The walks that write most; how pages look was judged on SQLite.
 E2E_ON_SERVICES := test_approvals.py test_database.py test_first_steps.py test_gates.py \
 	test_registry.py test_request_ends.py
