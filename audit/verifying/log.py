@@ -39,11 +39,11 @@ _UNSEALED = {
 }
 # Names first: as long as nothing asks for the texts, all of them are found by indexes alone.
 _STRAY_BODIES = (
-    "SELECT s.record_id, t.text FROM (SELECT b.record_id, b.created_at FROM audit_decisionbody b "
+    "WITH s AS MATERIALIZED (SELECT b.record_id, b.created_at FROM audit_decisionbody b "
     "WHERE NOT EXISTS (SELECT 1 FROM audit_decisionrow r WHERE r.record_id = b.record_id "
     "AND r.created_at = b.created_at) "
-    "AND NOT EXISTS (SELECT 1 FROM audit_purgedleaf p WHERE p.leaf_id = b.record_id) "
-    "LIMIT %s) s JOIN audit_decisionbody t "
+    "AND NOT EXISTS (SELECT 1 FROM audit_purgedleaf p WHERE p.leaf_id = b.record_id)) "
+    "SELECT s.record_id AS name, t.text AS text FROM s JOIN audit_decisionbody t "
     "ON t.record_id = s.record_id AND t.created_at = s.created_at"
 )
 _WAITING = (
@@ -100,11 +100,13 @@ def _strangers(tenant_id: str) -> list[Finding]:
             for what, statement in _UNSEALED.items()
             for (name,) in reads.told(statement, [tenant_id, MOST_NAMED])
         ]
-        found += [
-            f"the text {name} belongs to no record"
-            for name, text in reads.told(_STRAY_BODIES, [MOST_NAMED])
+        # Whose a text is stands in it alone: those of others must not stand before ours.
+        strays = [
+            f"the text {name.decode('utf-8', 'replace')} belongs to no record"
+            for name, text in reads.stream(_STRAY_BODIES, [])
             if _tenant_of(text) in (tenant_id, None)
         ]
+        found += strays[:MOST_NAMED]
     return [Finding(Kind.NEVER_SEALED, said) for said in found]
 
 

@@ -15,16 +15,16 @@ from audit.checkpoint_note import sign_checkpoint
 from audit.decision_record import DecisionStatus
 from audit.decisions import record_decision
 from audit.event_record import hashed_text, leaf_hash
-from audit.models import Checkpoint, LogHead, LogLeaf, OutsideMark, UnsealedLeaf
+from audit.models import Checkpoint, DecisionBody, LogHead, LogLeaf, OutsideMark, UnsealedLeaf
 from audit.sealer import Sealer
 from audit.verifying.findings import Kind, Report
-from audit.verifying.log import verify_tenant
+from audit.verifying.log import MOST_NAMED, verify_tenant
 from audit.verifying.walk import Part
 from contextos.core import strict_json
 from contextos.core.signing import KeyPurpose
 from contextos.identity.keyring import key_store
 from contextos.identity.services import revoke_key, rotate_key
-from tests.audit.logs import TENANT, facts, write_events, write_records
+from tests.audit.logs import MOMENT, TENANT, facts, write_events, write_records
 from tests.audit.tampering import DAMAGES, sql, without_triggers
 from tests.factories import SYSTEM
 
@@ -313,6 +313,22 @@ def test_a_record_nobody_queued_is_found(outside: Path) -> None:
     UnsealedLeaf.objects.filter(pk=name).delete()
     (finding,) = verified(outside).findings
     assert (finding.kind, name in finding.message) == (Kind.NEVER_SEALED, True)
+
+
+def test_texts_without_a_record_of_one_tenant_do_not_hide_those_of_another(outside: Path) -> None:
+    small_log()
+    for number in range(MOST_NAMED + 2):
+        _stray(f"rec_0other{number:02d}", "tenant_other")
+    _stray("rec_1ours", TENANT)
+    findings = verified(outside).findings
+    assert [(found.kind, "rec_1ours" in found.message) for found in findings] == [
+        (Kind.NEVER_SEALED, True)
+    ]
+
+
+def _stray(record_id: str, tenant_id: str) -> None:
+    text = strict_json.dumps({"tenant_id": tenant_id})
+    DecisionBody.objects.create(record_id=record_id, created_at=MOMENT, text=text)
 
 
 def test_rows_that_wait_are_checked_and_counted(outside: Path) -> None:
