@@ -27,7 +27,7 @@ _UNMATCHED = "unmatched"
 _PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
-class _Middleware:
+class Middleware:
     """Runs under WSGI threads and under ASGI without a thread hop."""
 
     sync_capable = True
@@ -35,17 +35,17 @@ class _Middleware:
 
     def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
         self.get_response = get_response
-        self._asynchronous = iscoroutinefunction(get_response)
-        if self._asynchronous:
+        self.asynchronous = iscoroutinefunction(get_response)
+        if self.asynchronous:
             markcoroutinefunction(self)  # type: ignore[type-var]
 
 
-class RequestContextMiddleware(_Middleware):
+class RequestContextMiddleware(Middleware):
     """Gives each request its ids, binds them to the log, echoes them, and logs one line."""
 
     def __call__(self, request: HttpRequest) -> Any:
         """Serve one request inside its own context."""
-        if self._asynchronous:
+        if self.asynchronous:
             return self._serve_async(request)
         visit = _Visit(request)
         try:
@@ -67,10 +67,11 @@ class _Visit:
     def __init__(self, request: HttpRequest) -> None:
         self.request = request
         self.started = time.perf_counter()
-        given = request.headers.get("X-Request-ID")
+        asked = request.META  # the mapping of headers would have to be made first
+        given = asked.get("HTTP_X_REQUEST_ID")
         self.request_id = request_id_for(given)
         self._was_given_id = given is not None
-        caller = request.headers.get("traceparent"), request.headers.get("tracestate")
+        caller = asked.get("HTTP_TRACEPARENT"), asked.get("HTTP_TRACESTATE")
         self.trace = telemetry.adopt_active_span(begin_trace(*caller))
         request.request_id = self.request_id  # type: ignore[attr-defined]
         request.trace = self.trace  # type: ignore[attr-defined]
@@ -106,12 +107,12 @@ class _Visit:
         leave_trace(self._trace_token)
 
 
-class ProbeMiddleware(_Middleware):
+class ProbeMiddleware(Middleware):
     """Answers probes before the host name is judged: orchestrators and scrapers ask by address."""
 
     def __call__(self, request: HttpRequest) -> Any:
         """Serve a probe at once, anything else as usual."""
-        if self._asynchronous:
+        if self.asynchronous:
             return self._serve_async(request)
         return _probe(request) if request.path_info in _PROBES else self.get_response(request)
 
@@ -128,12 +129,12 @@ def _probe(request: HttpRequest) -> HttpResponseBase:
     return answer
 
 
-class BodyLimitMiddleware(_Middleware):
+class BodyLimitMiddleware(Middleware):
     """Turns away bodies that nothing here would take, before anybody reads them."""
 
     def __call__(self, request: HttpRequest) -> Any:
         """Refuse at once or go on."""
-        if self._asynchronous:
+        if self.asynchronous:
             return self._serve_async(request)
         return too_large(request) if announces_too_much(request) else self.get_response(request)
 
@@ -143,12 +144,12 @@ class BodyLimitMiddleware(_Middleware):
         return cast(HttpResponseBase, await self.get_response(request))
 
 
-class SecurityHeadersMiddleware(_Middleware):
+class SecurityHeadersMiddleware(Middleware):
     """Adds the headers Django has no setting for; a view's own choice is kept."""
 
     def __call__(self, request: HttpRequest) -> Any:
         """Serve one request and harden the answer."""
-        if self._asynchronous:
+        if self.asynchronous:
             return self._serve_async(request)
         return harden(request, self.get_response(request))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest
 from rest_framework.request import Request
 
 from contextos.core.envelopes import PrincipalKind, PrincipalRef, check_principal_chain
@@ -84,7 +85,7 @@ def _link(kind: PrincipalKind, principal: Principal) -> PrincipalRef:
     )
 
 
-def caller_of(request: Request) -> Caller:
+def caller_of(request: HttpRequest | Request) -> Caller:
     """The caller of a gateway request; a person alone can't act, an agent has to."""
     agent = principal_of(request)
     if agent.is_person:

@@ -142,13 +142,7 @@ def _too_deep(max_depth: int) -> ContextOSError:
 
 def _parse(text: str, max_depth: int) -> JSON:
     try:
-        value: JSON = json.loads(  # noqa: TID251 - this is the module everybody else uses
-            text,
-            object_pairs_hook=_unique_members,
-            parse_constant=_refuse_constant,
-            parse_int=_bounded_int,
-            parse_float=_finite_float,
-        )
+        value: JSON = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise coded_error(
             "json.malformed",
@@ -194,3 +188,11 @@ def _finite_float(digits: str) -> float:
     if math.isinf(number):
         raise coded_error("json.number_out_of_range")
     return number
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique_members,
+    parse_constant=_refuse_constant,
+    parse_int=_bounded_int,
+    parse_float=_finite_float,
+)

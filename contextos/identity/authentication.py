@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
@@ -9,7 +10,7 @@ from contextos.core.errors import coded_error
 from contextos.identity.principals import Principal, principal_of
 from contextos.identity.token_verification import verify_bearer
 
-DELEGATION_HEADER = "X-User-Delegation"
+_DELEGATION = "HTTP_X_USER_DELEGATION"
 
 
 class BearerAuthentication(BaseAuthentication):
@@ -17,20 +18,23 @@ class BearerAuthentication(BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[Principal, str] | None:
         """The principal and its auth_ref; None without a header: the permission then says 401."""
-        header = request.headers.get("Authorization")
-        if header is None:
-            return None
-        principal = verify_bearer(_bearer_token(header))
-        return principal, principal.auth_ref
+        principal = bearer_of(request)
+        return None if principal is None else (principal, principal.auth_ref)
 
     def authenticate_header(self, request: Request) -> str:
         """The challenge; its presence makes the answer 401 rather than 403."""
         return 'Bearer realm="contextos"'
 
 
-def read_delegation(request: Request) -> Principal | None:
+def bearer_of(request: HttpRequest | Request) -> Principal | None:
+    """Whom the bearer token speaks for; None where none was sent."""
+    header = request.META.get("HTTP_AUTHORIZATION")
+    return None if header is None else verify_bearer(_bearer_token(header))
+
+
+def read_delegation(request: HttpRequest | Request) -> Principal | None:
     """The person in whose name the caller acts; a person's token, of the caller's tenant."""
-    header = request.headers.get(DELEGATION_HEADER)
+    header = request.META.get(_DELEGATION)
     if header is None:
         return None
     person = verify_bearer(header.strip())

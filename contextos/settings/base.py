@@ -63,6 +63,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "contextos.middleware.RequestContextMiddleware",
+    "contextos.rest_lane.RestLaneMiddleware",  # REST goes no further than here
     "django.middleware.security.SecurityMiddleware",
     "contextos.middleware.SecurityHeadersMiddleware",
     "contextos.middleware.ProbeMiddleware",
@@ -79,6 +80,7 @@ MIDDLEWARE = [
     "axes.middleware.AxesMiddleware",
     "audit.middleware.AuditorLooksMiddleware",
 ]
+REST_MIDDLEWARE = ["audit.middleware.AuditorLooksMiddleware"]
 
 ROOT_URLCONF = "contextos.urls"
 WSGI_APPLICATION = "contextos.wsgi.application"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,11 @@ def body_schema(name: str) -> dict[str, Any]:
 
 def checked_body(request: Request, name: str) -> dict[str, Any]:
     """The body, if it is an object of the named shape; every fault is named with its place."""
-    body = request.data
+    return checked(request.data, name)
+
+
+def checked(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The same of a body that was read already."""
     problems = _validator(name).errors(body)
     if problems:
         first = problems[0]

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contextos.core import strict_json
 from contextos.core.envelopes import ResultStatus, ToolResultEnvelope
-from contextos.core.errors import http_status, tool_error
+from contextos.core.errors import ContextOSError, http_status, tool_error
+from contextos.identity.authentication import bearer_of
 from contextos.restkit.problems import as_coded_error, problem_headers
 from contextos.restkit.renderers import CanonicalJSONRenderer
 from contextos.restkit.views import APIView
 from contextos.trace_context import baggage_text, begin_trace, current_trace
 from gateway.answering import give_input
-from gateway.answers import REJECTING, stored
-from gateway.api.bodies import checked_body
+from gateway.answers import REJECTING, Answer, stored
+from gateway.api.bodies import checked, checked_body
 from gateway.api.descriptions import DELEGATION, body_of, both_envelopes, component
 from gateway.calls import open_context, own_call, propose, read_call
 from gateway.cancelling import cancel_call
 from gateway.context import CallRequest
-from gateway.identity import caller_of
+from gateway.identity import Caller, caller_of
 from gateway.models import ToolCall
 from gateway.patience import wait_preference
 from gateway.standing import result_of
 
+_JSON = CanonicalJSONRenderer.media_type
 _PREFER = OpenApiParameter(
     "Prefer",
     str,
@@ -54,22 +59,18 @@ class EnvelopeView(APIView):
         error = as_coded_error(exc)
         if error is None:
             return super().handle_exception(exc)
-        trace = current_trace()
-        envelope = ToolResultEnvelope(
-            tool_call_id=None,
-            run_id=None,
-            trace_id=trace.trace_id if trace else None,
-            capability_id=None,
-            status=ResultStatus.REJECTED if error.kind in REJECTING else ResultStatus.FAILED,
-            error=tool_error(error),
-        )
-        return Response(
-            envelope.as_dict(), status=http_status(error), headers=problem_headers(error)
-        )
+        answer = _faulty_request(error)
+        return Response(answer.body, status=answer.http_status, headers=dict(answer.headers))
 
 
 class ToolCallListView(EnvelopeView):
     """`tool-calls`."""
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        """A proposal as nearly everybody sends it is answered at once; DRF weighs all others."""
+        if is_plain_post(request):
+            return _plainly_answered(request, allow=", ".join(self.allowed_methods))
+        return super().dispatch(request, *args, **kwargs)
 
     @extend_schema(
         operation_id="tool_calls_propose",
@@ -79,13 +80,7 @@ class ToolCallListView(EnvelopeView):
     )
     def post(self, request: Request) -> Response:
         """Propose a call; the answer says whether it happened, and why not."""
-        caller = caller_of(request)
-        body = checked_body(request, "tool-call")
-        trace = current_trace() or begin_trace(None)
-        context = open_context(
-            caller=caller, request=CallRequest.from_body(body), trace_id=trace.trace_id
-        )
-        answer = propose(context, wait_seconds=_patience(request))
+        answer = _proposed(caller_of(request), checked_body(request, "tool-call"), request)
         return Response(answer.body, status=answer.http_status, headers=dict(answer.headers))
 
 
@@ -153,6 +148,58 @@ class InputView(EnvelopeView):
         return _standing(answered)
 
 
+def is_plain_post(request: HttpRequest) -> bool:
+    """JSON, and any answer is welcome: nothing to be negotiated, nothing but one way to read it."""
+    asked = request.META
+    return (
+        request.method == "POST"
+        and asked.get("CONTENT_TYPE") == _JSON
+        and asked.get("HTTP_ACCEPT", "*/*") in ("*/*", _JSON)
+        and not asked.get("QUERY_STRING")
+    )
+
+
+def _plainly_answered(request: HttpRequest, *, allow: str) -> HttpResponse:
+    """What the view below answers, word for word, without DRF's request and response between."""
+    try:
+        request.user = bearer_of(request)  # type: ignore[assignment]  # as DRF does
+        caller = caller_of(request)
+        body = strict_json.loads_object(request.read(strict_json.MAX_BYTES + 1))
+        answer = _proposed(caller, checked(body, "tool-call"), request)
+    except Exception as fault:
+        error = as_coded_error(fault)
+        if error is None:
+            raise
+        answer = _faulty_request(error)
+    headers, told = {"Allow": allow, **answer.headers}, baggage_of(answer.body)
+    if told:
+        headers["baggage"] = told
+    text = CanonicalJSONRenderer().render(answer.body)
+    return HttpResponse(text, status=answer.http_status, headers=headers, content_type=_JSON)
+
+
+def _proposed(caller: Caller, body: Mapping[str, Any], request: HttpRequest | Request) -> Answer:
+    trace = current_trace() or begin_trace(None)
+    context = open_context(
+        caller=caller, request=CallRequest.from_body(body), trace_id=trace.trace_id
+    )
+    return propose(context, wait_seconds=_patience(request))
+
+
+def _faulty_request(error: ContextOSError) -> Answer:
+    """For a request that never became a call."""
+    trace = current_trace()
+    envelope = ToolResultEnvelope(
+        tool_call_id=None,
+        run_id=None,
+        trace_id=trace.trace_id if trace else None,
+        capability_id=None,
+        status=ResultStatus.REJECTED if error.kind in REJECTING else ResultStatus.FAILED,
+        error=tool_error(error),
+    )
+    return Answer(envelope.as_dict(), http_status(error), problem_headers(error))
+
+
 def baggage_of(body: Any) -> str:
     """The run and the decision that an answer is about, as W3C baggage; empty without either."""
     envelope = body.get("result", body) if isinstance(body, dict) else None
@@ -162,8 +209,8 @@ def baggage_of(body: Any) -> str:
     return baggage_text({name: str(value) for name, value in known.items() if value})
 
 
-def _patience(request: Request) -> float:
-    return wait_preference(request.headers.get("Prefer"))
+def _patience(request: HttpRequest | Request) -> float:
+    return wait_preference(request.META.get("HTTP_PREFER"))
 
 
 def _standing(call: ToolCall) -> Response:
