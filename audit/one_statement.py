@@ -132,7 +132,29 @@ class Update:
         return [*changed, *self.where.values(), *self.unless_later.values()]
 
 
-Write = Insert | InsertRows | Update
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """Writes nothing: it takes effect when its query, our own text, finds something."""
+
+    name: str
+    sql: str
+    values: Sequence[Any]
+    after: str | None = None
+
+    def shape(self) -> tuple[Any, ...]:
+        """What its text depends on."""
+        return ("condition", self.name, self.sql)
+
+    def text(self) -> str:
+        """The query, with a mark for every parameter."""
+        return self.sql
+
+    def parameters(self) -> Sequence[Any]:
+        """The values, in the order of the marks."""
+        return self.values
+
+
+Write = Insert | InsertRows | Update | Condition
 
 
 def write_together(*writes: Write) -> frozenset[str]:
@@ -154,10 +176,15 @@ def _statement(writes: Sequence[Write]) -> str:
     """The whole text, written once for each shape; there are as many as kinds of change."""
     shape = tuple(write.shape() for write in writes)
     if shape not in _texts:
-        parts = [f"{_quote(write.name)} AS ({write.text()} RETURNING 1)" for write in writes]
+        parts = [f"{_quote(write.name)} AS ({_told(write)})" for write in writes]
         counts = ", ".join(f"(SELECT count(*) FROM {_quote(write.name)})" for write in writes)
         _texts[shape] = numbered(f"WITH {', '.join(parts)} SELECT {counts}")
     return _texts[shape]
+
+
+def _told(write: Write) -> str:
+    """The text of one part, which says whether it found or wrote anything."""
+    return write.text() if isinstance(write, Condition) else f"{write.text()} RETURNING 1"
 
 
 _texts: dict[tuple[Any, ...], str] = {}
@@ -171,7 +198,8 @@ def _one_transaction(writes: Sequence[Write]) -> frozenset[str]:
                 continue
             free = _freed(write)
             cursor.execute(free.text(), [_spelled(value) for value in free.parameters()])
-            if cursor.rowcount >= 1:
+            found = cursor.fetchone() if isinstance(write, Condition) else cursor.rowcount >= 1
+            if found:
                 done.add(write.name)
     return frozenset(done)
 

@@ -31,6 +31,8 @@ class _Written(Generic[M]):
 
     model: type[M]
     sql: str
+    held: str  # the same, and the row once more as one text
+    still: str  # finds something while the row reads as a text
     parts: tuple[_Part, ...]
     columns: tuple[tuple[str, _Converter | None], ...]  # attribute, and how its value is read
 
@@ -56,6 +58,17 @@ class FixedQuery(Generic[M]):
         """The first row as a model with its annotations, for a queryset of whole models."""
         row = self.row(**values)
         return None if row is None else self._statement().model_of(row)
+
+    def held_row(self, **values: str) -> tuple[Any, ...] | None:
+        """On PostgreSQL: the first row, and last the same as one text, to be held against later."""
+        written = self._statement()
+        return first_row(written.held, written.filled(values))
+
+    def still(self, held: str, **values: str) -> tuple[str, list[Any]]:
+        """On PostgreSQL: a query that finds a row while the first row reads as that text, and its
+        parameters; its marks are Django's, so that it can be part of a larger statement."""
+        written = self._statement()
+        return written.still, [*written.filled(values), held]
 
     def row(self, **values: str) -> tuple[Any, ...] | None:
         """The first row as the database gives it."""
@@ -85,8 +98,10 @@ class FixedQuery(Generic[M]):
         fields = queryset.model._meta.concrete_fields
         names = [field.attname for field in fields] + list(queryset.query.annotation_select)
         columns = tuple(zip(names, _converters(compiler), strict=False))
+        held = numbered(f"SELECT held.*, held::text FROM ({text}) AS held")  # noqa: S608
+        still = f"SELECT 1 FROM ({text}) AS held WHERE held::text = %s"  # noqa: S608
         sql = numbered(text) if on_postgresql() else text
-        return _Written(queryset.model, sql, parts, columns)
+        return _Written(queryset.model, sql, held, still, parts, columns)
 
 
 def _spelled_out(text: str, parts: Sequence[_Part]) -> tuple[str, tuple[_Part, ...]]:

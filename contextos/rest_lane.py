@@ -8,7 +8,7 @@ and the headers that keep a browser in bounds, is done here at once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.core.handlers.exception import convert_exception_to_response
@@ -42,7 +42,7 @@ class RestLaneMiddleware(Middleware):
         self._security = SecurityMiddleware(get_response)
         self._headers = {secure: _usual_headers(self._security, secure) for secure in (True, False)}
         self._views = _views_within(settings.REST_MIDDLEWARE)
-        self._answer: Answer = convert_exception_to_response(self._judged)
+        self._answer = _guarded(self._judged)
 
     def __call__(self, request: HttpRequest) -> Any:
         """Answer here, or pass on."""
@@ -71,7 +71,7 @@ def _usual_headers(security: SecurityMiddleware, secure: bool) -> dict[str, tupl
     """Those of every answer, as the layers of pages set them: asked once."""
     request = HttpRequest()
     request.path = request.path_info = REST
-    request._get_scheme = lambda: "https" if secure else "http"  # type: ignore[method-assign]
+    request._get_scheme = lambda: "https" if secure else "http"  # type: ignore[attr-defined]
     response = HttpResponse()
     del response["Content-Type"]
     framed = XFrameOptionsMiddleware(lambda _: response)
@@ -103,7 +103,12 @@ class _Views:
 
 
 def _views_within(layers: list[str]) -> Answer:
-    answer: Answer = convert_exception_to_response(_Views())
+    answer = _guarded(_Views())
     for name in reversed(layers):
-        answer = convert_exception_to_response(import_string(name)(answer))
+        answer = _guarded(import_string(name)(answer))
     return answer
+
+
+def _guarded(answer: Answer) -> Answer:
+    """With Django's own answers to whatever was raised."""
+    return cast(Answer, convert_exception_to_response(answer))

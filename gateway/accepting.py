@@ -69,18 +69,20 @@ class _Key:
 
 
 def accept(context: CallContext) -> Accepted | None:
-    """Claim, call, inputs and records in one write; None when the key was taken meanwhile.
+    """Claim, call, inputs and records in one write; None when the key was taken meanwhile, or when
+    what the decision was taken on does not hold any more.
 
     A quick call begins as executing, in the hands of this thread; any other waits in the queue.
     """
     call, envelope, frame = _call_row(context)
     key = _new_key(context)
-    after = "claim" if key else None
+    first: Write | None = _claim(context, call, key) if key else context.still
+    after = first.name if first else None
     sealed = sealed_inputs(context, call.decision_id, after=after)
     call.args_payload = sealed.args_payload
     rows = _record_rows(context, call, envelope, frame, sealed, key)
     table = ToolCall._meta.db_table
-    writes: list[Write] = [_claim(context, call, key)] if key else []
+    writes: list[Write] = [first] if first else []
     writes.append(Insert(name="call", table=table, values=columns_of(call), after=after))
     writes += sealed.writes
     for number, facts in enumerate(rows):

@@ -28,6 +28,7 @@ from gateway.patience import wait_for_end
 from gateway.pipeline import RefusedCall, run_steps
 from gateway.rates import check_rate
 from gateway.refusals import refuse
+from gateway.remembering import Standing, meet
 from gateway.replays import replay
 from gateway.standing import pair_of, result_of
 from gateway.states import CallState
@@ -44,6 +45,40 @@ def propose(context: CallContext, *, wait_seconds: float = 0) -> Answer:
         return _proposed(context, wait_seconds)
     with tracing.proposal(context) as span:
         return tracing.answered(span, _proposed(context, wait_seconds))
+
+
+def propose_on(standing: Standing, request: CallRequest) -> Answer | None:
+    """A quick read decided on what was true a moment ago, if that still holds when it is claimed.
+
+    None where it does not, or leads to anything but a yes: then nothing was written, and everything
+    is to be asked anew. At most a place in the capability's rate was taken in vain.
+    """
+    context = CallContext(
+        caller=standing.caller,
+        request=request,
+        now=utcnow(),
+        trace_id=standing.run.trace_id,
+        run=standing.run,
+        still=standing.still,
+    )
+    claimed = False
+    try:
+        context = run_steps(context)
+        if context.key is not None or not context.is_quick:
+            return None
+        context = _within_limits(context)
+        if context.still is None:
+            return None  # another way was found, on what was asked just now
+        with place_for(context):
+            accepted = accept(context)
+            claimed = accepted is not None
+            return _executed(context, accepted) if accepted else None
+    except RefusedCall:
+        return None
+    except ContextOSError as error:
+        return refuse(context, error) if claimed else None
+    except DatabaseError:
+        return refusal(context, coded_error("record.unavailable"), decision_id=None)
 
 
 def _proposed(context: CallContext, wait_seconds: float) -> Answer:
@@ -101,6 +136,8 @@ def _claimed(context: CallContext) -> Answer:
             raise coded_error("idempotency.in_flight")
         return found
     if context.is_quick:
+        if context.run is not None:
+            meet(context.caller, context.run)
         return _executed(context, accepted)
     return _waiting(accepted)
 

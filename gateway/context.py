@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from approvals.selectors import OpenGate
+from audit.one_statement import Condition
 from contextos.core.modes import ApprovalMode
 from gateway.identity import Caller
 from gateway.models import Run
@@ -74,6 +75,7 @@ class CallContext:
     shadow: tuple[ShadowDifference, ...] = ()
     gate: OpenGate | None = None
     routed_from: str | None = None  # the capability asked for, where its fallback answers
+    still: Condition | None = None  # what has to hold yet when the call is claimed, if remembered
 
     @property
     def capability(self) -> ResolvedCapability:

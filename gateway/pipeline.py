@@ -40,7 +40,7 @@ class RefusedCall(Exception):  # noqa: N818  named for what happened
 
 def load_run(context: CallContext) -> CallContext:
     """1a. The caller's own run, and the registry's generation in the same statement."""
-    run = run_of_caller(context.caller, context.request.run_id)
+    run = context.run or run_of_caller(context.caller, context.request.run_id)
     if run is None:
         raise coded_error("run.unknown")
     terms = RunTerms.of(

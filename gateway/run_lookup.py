@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from contextos.fixed_query import FixedQuery
@@ -27,18 +29,23 @@ def run_of_caller(caller: Caller, run_id: str) -> Run | None:
 
 
 def _own_run(*, run_id: str, tenant_id: str, agent_id: str, user_id: str) -> QuerySet[Run]:
-    generation = RegistryGeneration.objects.filter(tenant_id=OuterRef("tenant_id"))
-    failures = ToolCall.objects.filter(run=OuterRef("pk"), state=CallState.FAILED)
-    breakers = Breaker.objects.filter(tenant_id=OuterRef("tenant_id"))
-    breakers = breakers.exclude(state=BreakerState.CLOSED)
     own = Run.objects.filter(
         run_id=run_id, tenant_id=tenant_id, agent_id=agent_id, user_id=user_id
-    ).annotate(
-        generation=Subquery(generation.values("number")[:1]),
-        has_failures=Exists(failures),
-        has_breakers=Exists(breakers),
-    )
+    ).annotate(**circumstances(OuterRef("pk")))
     return own.order_by()
+
+
+def circumstances(run_id: Any) -> dict[str, Any]:
+    """What a call has to know beside its run, for any query over rows of one tenant."""
+    generation = RegistryGeneration.objects.filter(tenant_id=OuterRef("tenant_id"))
+    failures = ToolCall.objects.filter(run=run_id, state=CallState.FAILED)
+    breakers = Breaker.objects.filter(tenant_id=OuterRef("tenant_id"))
+    breakers = breakers.exclude(state=BreakerState.CLOSED)
+    return {
+        "generation": Subquery(generation.values("number")[:1]),
+        "has_failures": Exists(failures),
+        "has_breakers": Exists(breakers),
+    }
 
 
 _OWN_RUN = FixedQuery(_own_run, "run_id", "tenant_id", "agent_id", "user_id")

@@ -6,9 +6,10 @@ from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from contextos.core.errors import coded_error
+from contextos.core.errors import ContextOSError, coded_error
+from contextos.core.tokens import VerifiedToken
 from contextos.identity.principals import Principal, principal_of
-from contextos.identity.token_verification import verify_bearer
+from contextos.identity.token_verification import seen_agent_token, verify_bearer
 
 _DELEGATION = "HTTP_X_USER_DELEGATION"
 
@@ -30,6 +31,18 @@ def bearer_of(request: HttpRequest | Request) -> Principal | None:
     """Whom the bearer token speaks for; None where none was sent."""
     header = request.META.get("HTTP_AUTHORIZATION")
     return None if header is None else verify_bearer(_bearer_token(header))
+
+
+def seen_agent_of(request: HttpRequest) -> VerifiedToken | None:
+    """The agent's own token that stands alone in the request, where it was checked a moment ago;
+    whether it still counts has not been asked."""
+    header = request.META.get("HTTP_AUTHORIZATION")
+    if header is None or _DELEGATION in request.META:
+        return None
+    try:
+        return seen_agent_token(_bearer_token(header))
+    except ContextOSError:
+        return None
 
 
 def read_delegation(request: HttpRequest | Request) -> Principal | None:

@@ -37,7 +37,7 @@ _AGENT_FACTS = (
     "tenant__is_active",
     "owner__user_id",
 )
-_AGENT_COLUMNS = (*_AGENT_FACTS, "token_state")
+AGENT_COLUMNS = (*_AGENT_FACTS, "token_state")
 
 
 def own_agent(token: VerifiedToken, tenant_id: str) -> Principal:
@@ -45,15 +45,21 @@ def own_agent(token: VerifiedToken, tenant_id: str) -> Principal:
     row = _OWN_AGENT.row(subject=token.subject, tenant_id=tenant_id, token_id=token.token_id)
     if row is None:
         raise coded_error("auth.subject_inactive")
-    facts = dict(zip(_AGENT_COLUMNS, row, strict=True))
+    return agent_in(row, token)
+
+
+def agent_in(row: Sequence[Any], token: VerifiedToken) -> Principal:
+    """The agent that a row of `own_agent_rows` says, if it and its token still count."""
+    facts = dict(zip(AGENT_COLUMNS, row, strict=True))
     _require_issued(facts["token_state"])
     return _agent_principal(facts, token)
 
 
-def _own_agent(*, subject: str, tenant_id: str, token_id: str) -> Any:
+def own_agent_rows(*, subject: str, tenant_id: str, token_id: str) -> Any:
+    """The agent of a token and how the token stands, as `AGENT_COLUMNS`."""
     state = _token_state(token_id, TokenKind.AGENT, subject="agent_id")
     rows = Agent.objects.filter(agent_id=subject, tenant_id=tenant_id)
-    return rows.annotate(token_state=state).order_by().values_list(*_AGENT_COLUMNS)
+    return rows.annotate(token_state=state).order_by().values_list(*AGENT_COLUMNS)
 
 
 def own_person(token: VerifiedToken, tenant_id: str) -> Principal:
@@ -177,4 +183,4 @@ def _claimed_scopes(token: VerifiedToken) -> frozenset[str] | None:
     return frozenset(claimed)
 
 
-_OWN_AGENT = FixedQuery(_own_agent, "subject", "tenant_id", "token_id")
+_OWN_AGENT = FixedQuery(own_agent_rows, "subject", "tenant_id", "token_id")

@@ -42,6 +42,14 @@ def verify_bearer(token: str) -> Principal:
     return _outside(token, claimed)
 
 
+def seen_agent_token(token: str) -> VerifiedToken | None:
+    """What an agent's token of ours says whose signature was checked a moment ago; whether it and
+    its agent still count has not been asked."""
+    known = _seen.get(token)
+    is_agents = known is not None and known.claims.get("kind") == TokenKind.AGENT.value
+    return known if is_agents else None
+
+
 def _own(token: str, claimed: UnverifiedToken) -> Principal:
     keys = token_keys(claimed.kid)
     verified = verify_token(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ def checked_body(request: Request, name: str) -> dict[str, Any]:
     return checked(request.data, name)
 
 
-def checked(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+def checked(body: Any, name: str) -> dict[str, Any]:
     """The same of a body that was read already."""
     problems = _validator(name).errors(body)
     if problems:

@@ -1,0 +1,125 @@
+"""What was true of a caller and its run a moment ago, so that the usual read asks nothing first.
+
+Only a yes may rest on it, and its claim then carries the condition that all of it still holds: one
+statement writes the call or, where anything has changed since, nothing at all. Whatever is no yes,
+or was not written, is asked anew. So a revoked token, a changed role, a publication, a kill switch,
+a breaker, a failure in the run or an erased context bites on the next call of every process, as
+without a memory (A5, C1). What a run holds besides does not change; its budget is the database's
+to refuse. PostgreSQL only: an embedded database is never far enough to be worth it.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Subquery, Value
+
+from audit.one_statement import Condition
+from contextos.core.errors import ContextOSError
+from contextos.core.tokens import VerifiedToken
+from contextos.fixed_query import FixedQuery
+from contextos.identity.subjects import AGENT_COLUMNS, agent_in, own_agent_rows
+from contextos.raw_sql import on_postgresql
+from gateway.identity import Caller
+from gateway.models import Run
+from gateway.run_lookup import circumstances
+
+_AT_MOST = 4096
+_CIRCUMSTANCES = ("generation", "has_failures", "has_breakers")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A caller and its run as they were, and the condition that they still are."""
+
+    caller: Caller
+    run: Run
+    still: Condition
+
+
+class _Memory:
+    """The latest few thousand pairs of token and run; a run alone was met once so far."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, str], Run | Standing] = OrderedDict()
+
+    def get(self, token_id: str, run_id: str) -> Run | Standing | None:
+        return self._kept.get((token_id, run_id))
+
+    def keep(self, token_id: str, run_id: str, known: Run | Standing) -> None:
+        with self._lock:
+            self._kept[token_id, run_id] = known
+            while len(self._kept) > _AT_MOST:
+                self._kept.popitem(last=False)
+
+    def forget(self, token_id: str, run_id: str) -> None:
+        with self._lock:
+            self._kept.pop((token_id, run_id), None)
+
+
+_memory = _Memory()
+
+
+def meet(caller: Caller, run: Run) -> None:
+    """Keep a run that its caller was just let act in: whoever comes a second time comes again."""
+    agent = caller.agent
+    own = agent.issuer == settings.TOKEN_ISSUER and caller.user is None
+    if own and on_postgresql() and _memory.get(agent.token_id, run.run_id) is None:
+        _memory.keep(agent.token_id, run.run_id, run)
+
+
+def standing_of(token: VerifiedToken, run_id: str) -> Standing | None:
+    """How the token's agent stood in that run; None where it was not met, or things are unusual."""
+    known = _memory.get(token.token_id, run_id)
+    if known is None or isinstance(known, Standing):
+        return known
+    standing = _read(token, known)
+    if standing is not None:
+        _memory.keep(token.token_id, run_id, standing)
+    return standing
+
+
+def forget(token: VerifiedToken, run_id: str) -> None:
+    """It did not lead to a yes."""
+    _memory.forget(token.token_id, run_id)
+
+
+def _read(token: VerifiedToken, run: Run) -> Standing | None:
+    asked = {
+        "subject": token.subject,
+        "tenant_id": run.tenant_id,
+        "token_id": token.token_id,
+        "run_id": run.run_id,
+    }
+    row = _STANDING.held_row(**asked)
+    if row is None:
+        return None
+    facts, held = dict(zip(_COLUMNS, row, strict=False)), row[-1]
+    if facts["has_failures"] or facts["has_breakers"]:
+        return None
+    try:
+        agent = agent_in(row[: len(AGENT_COLUMNS)], token)
+    except ContextOSError:
+        return None
+    own = copy.copy(run)
+    vars(own).update({name: facts[name] for name in _CIRCUMSTANCES})
+    sql, values = _STANDING.still(held, **asked)
+    return Standing(Caller(agent, None), own, Condition(name="still", sql=sql, values=values))
+
+
+def _standing_rows(*, subject: str, tenant_id: str, token_id: str, run_id: str) -> Any:
+    """All that a decision rests on and that may change."""
+    agents = own_agent_rows(subject=subject, tenant_id=tenant_id, token_id=token_id)
+    context = Run.objects.filter(pk=Value(run_id)).values("document__context")
+    known = agents.annotate(**circumstances(Value(run_id)), run_context=Subquery(context))
+    return known.values_list(*_COLUMNS)
+
+
+_COLUMNS = (*AGENT_COLUMNS, *_CIRCUMSTANCES, "run_context")
+_STANDING = FixedQuery(_standing_rows, "subject", "tenant_id", "token_id", "run_id")
