@@ -15,7 +15,7 @@ from gateway.accepting import Accepted, accept
 from gateway.answers import Answer, refusal, stored
 from gateway.attempts import from_context
 from gateway.breaker import admit
-from gateway.budgets import check_budget
+from gateway.budgets import check_budget, reserve_cents
 from gateway.bulkhead import place_for
 from gateway.context import CallContext, CallRequest
 from gateway.dispatch import dispatch
@@ -64,8 +64,8 @@ def propose_on(standing: Standing, request: CallRequest) -> Answer | None:
     claimed = False
     try:
         context = run_steps(context)
-        if context.key is not None or not context.is_quick:
-            return None
+        if context.key is not None or not context.is_quick or reserve_cents(context):
+            return None  # a key may have been used, and money is counted by the run as it is now
         context = _within_limits(context)
         if context.still is None:
             return None  # another way was found, on what was asked just now

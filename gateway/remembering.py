@@ -3,9 +3,9 @@
 Only a yes may rest on it, and its claim then carries the condition that all of it still holds: one
 statement writes the call or, where anything has changed since, nothing at all. Whatever is no yes,
 or was not written, is asked anew. So a revoked token, a changed role, a publication, a kill switch,
-a breaker, a failure in the run or an erased context bites on the next call of every process, as
-without a memory (A5, C1). What a run holds besides does not change; its budget is the database's
-to refuse. PostgreSQL only: an embedded database is never far enough to be worth it.
+a breaker, a failure in the run, the end of its budget or an erased context bites on the next call
+of every process, as without a memory (A5, C1). What a run holds besides never changes. PostgreSQL
+only: an embedded database is never far enough to be worth it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Subquery, Value
+from django.db.models import Exists, F, Subquery, Value
 
 from audit.one_statement import Condition
 from contextos.core.errors import ContextOSError
@@ -101,7 +101,7 @@ def _read(token: VerifiedToken, run: Run) -> Standing | None:
     if row is None:
         return None
     facts, held = dict(zip(_COLUMNS, row, strict=False)), row[-1]
-    if facts["has_failures"] or facts["has_breakers"]:
+    if facts["has_failures"] or facts["has_breakers"] or not facts["has_room"]:
         return None
     try:
         agent = agent_in(row[: len(AGENT_COLUMNS)], token)
@@ -116,10 +116,16 @@ def _read(token: VerifiedToken, run: Run) -> Standing | None:
 def _standing_rows(*, subject: str, tenant_id: str, token_id: str, run_id: str) -> Any:
     """All that a decision rests on and that may change."""
     agents = own_agent_rows(subject=subject, tenant_id=tenant_id, token_id=token_id)
-    context = Run.objects.filter(pk=Value(run_id)).values("document__context")
-    known = agents.annotate(**circumstances(Value(run_id)), run_context=Subquery(context))
+    own = Run.objects.filter(pk=Value(run_id))
+    booked = F("spent_cents") + F("reserved_cents")
+    room = own.filter(used_calls__lt=F("max_calls"), max_cost_cents__gte=booked)
+    known = agents.annotate(
+        **circumstances(Value(run_id)),
+        has_room=Exists(room),
+        run_context=Subquery(own.values("document__context")),
+    )
     return known.values_list(*_COLUMNS)
 
 
-_COLUMNS = (*AGENT_COLUMNS, *_CIRCUMSTANCES, "run_context")
+_COLUMNS = (*AGENT_COLUMNS, *_CIRCUMSTANCES, "has_room", "run_context")
 _STANDING = FixedQuery(_standing_rows, "subject", "tenant_id", "token_id", "run_id")
