@@ -108,7 +108,7 @@ def _read(token: VerifiedToken, run: Run) -> Standing | None:
     except ContextOSError:
         return None
     own = copy.copy(run)
-    vars(own).update({name: facts[name] for name in _CIRCUMSTANCES})
+    vars(own).update({name: facts[name] for name in (*_CIRCUMSTANCES, "waited_ms")})
     sql, values = _STANDING.still(held, **asked)
     return Standing(Caller(agent, None), own, Condition(name="still", sql=sql, values=values))
 
@@ -122,10 +122,11 @@ def _standing_rows(*, subject: str, tenant_id: str, token_id: str, run_id: str) 
     known = agents.annotate(
         **circumstances(Value(run_id)),
         has_room=Exists(room),
+        waited_ms=Subquery(own.values("waited_ms")),
         run_context=Subquery(own.values("document__context")),
     )
     return known.values_list(*_COLUMNS)
 
 
-_COLUMNS = (*AGENT_COLUMNS, *_CIRCUMSTANCES, "has_room", "run_context")
+_COLUMNS = (*AGENT_COLUMNS, *_CIRCUMSTANCES, "has_room", "waited_ms", "run_context")
 _STANDING = FixedQuery(_standing_rows, "subject", "tenant_id", "token_id", "run_id")
