@@ -81,7 +81,7 @@ class CapabilityFacts:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: who answered is added by `changed`
 class LineageFacts:
     """Exactly which versions of everything took part."""
 

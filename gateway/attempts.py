@@ -26,7 +26,7 @@ from registry.resolution import ResolvedCapability, capability_of_version
 LONGEST_WINDOW = 10 * 366 * 86_400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: what it meets is added by `changed`
 class Attempt:
     """One attempt of an accepted call; `facts` is the last row of its decision so far."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from contextos.core.changing import changed
 from contextos.core.errors import ContextOSError
 from gateway.attempts import Attempt
 from gateway.connectors.base import EGRESS, Reply
@@ -24,8 +24,8 @@ def _noted(attempt: Attempt, server: Any, egress: Any) -> Attempt:
     if not server and not egress:
         return attempt
     facts = attempt.facts
-    lineage = replace(facts.lineage, server=dict(server)) if server else facts.lineage
-    return replace(attempt, facts=replace(facts, lineage=lineage, egress=egress or facts.egress))
+    lineage = changed(facts.lineage, server=dict(server)) if server else facts.lineage
+    return changed(attempt, facts=changed(facts, lineage=lineage, egress=egress or facts.egress))
 
 
 def _taken_out(fault: ContextOSError) -> Any:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar
 
+from contextos.core.changing import changed
 from contextos.core.errors import ContextOSError
 from gateway.attempts import Attempt
 from gateway.connectors.base import Connector, Credential, Invocation, Reply
@@ -63,10 +63,10 @@ def asking(attempt: Attempt, send: Callable[[Invocation], Result]) -> Result:
 
 def _dressed(attempt: Attempt, call: Invocation, shown: Credential | None) -> Invocation:
     scopes = shown.scopes_granted if shown else ()
-    return replace(call, credential=shown, metadata_token=metadata_token(attempt, scopes))
+    return changed(call, credential=shown, metadata_token=metadata_token(attempt, scopes))
 
 
 def _recorded(attempt: Attempt, shown: Credential | None) -> Attempt:
     if shown is None:
         return attempt
-    return replace(attempt, facts=replace(attempt.facts, credentials=shown.as_record()))
+    return changed(attempt, facts=changed(attempt.facts, credentials=shown.as_record()))

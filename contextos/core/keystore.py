@@ -63,6 +63,7 @@ class FileKeyStore:
         self._private = dict(private or {})
         self._clock = clock
         self._loaded: dict[KeyPurpose, Ed25519Signer] = {}
+        self._named: dict[KeyPurpose, tuple[tuple[int, ...], str]] = {}
 
     def ensure(self, purpose: KeyPurpose) -> Ed25519Signer:
         """The active signer, created first if this purpose never had one."""
@@ -146,10 +147,17 @@ class FileKeyStore:
         return self._folder(purpose) / f"{kid}.json"
 
     def _active_kid(self, purpose: KeyPurpose) -> str | None:
+        """The name in the file, read again when it is another file: a rotation replaces it."""
+        path = f"{self._directory}/{purpose.value}/active"
         try:
-            return (self._folder(purpose) / "active").read_text(encoding="ascii").strip()
+            found = os.stat(path)  # noqa: PTH116  asked for every signature
+            same = (found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size)
+            known = self._named.get(purpose)
+            if known is None or known[0] != same:
+                known = self._named[purpose] = same, Path(path).read_text(encoding="ascii").strip()
         except FileNotFoundError:
             return None
+        return known[1]
 
     def _load_active(self, purpose: KeyPurpose) -> Ed25519Signer:
         # A rotation between reading the name and reading the file takes the file away: once more.

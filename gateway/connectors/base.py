@@ -35,7 +35,7 @@ class Credential:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: it is dressed for the way by `changed`
 class Invocation:
     """One attempt: what to call, with what, until when. Carries no token of the caller."""
 

@@ -16,6 +16,8 @@ MAX_FRAME = 16 * 1024 * 1024
 STOP_EVERY_SECONDS = 0.5
 _LENGTH = struct.Struct(">I")
 _AT_ONCE = 1 << 16
+_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+_DECODER = json.JSONDecoder()
 
 
 class FrameTooLarge(Exception):  # noqa: N818  named for what happened
@@ -36,7 +38,7 @@ class OutOfTime(Exception):  # noqa: N818  named for what happened
 
 def write_frame(descriptor: int, message: Any) -> None:
     """Send one message whole."""
-    body = json.dumps(message, allow_nan=False, separators=(",", ":")).encode("utf-8")
+    body = _ENCODER.encode(message).encode("utf-8")
     if len(body) > MAX_FRAME:
         raise FrameTooLarge
     view = memoryview(_LENGTH.pack(len(body)) + body)
@@ -83,7 +85,7 @@ def read_frame(descriptor: int, *, patience: Patience | None = None) -> Any:
     if length > MAX_FRAME:
         raise FrameTooLarge
     body = _completed(received[_LENGTH.size :], length, descriptor, patience)
-    return json.JSONDecoder().decode(body.decode("utf-8"))
+    return _DECODER.decode(body.decode("utf-8"))
 
 
 def _completed(begun: bytes, length: int, descriptor: int, patience: Patience | None) -> bytes:

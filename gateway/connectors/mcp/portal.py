@@ -10,6 +10,7 @@ import atexit
 import os
 import threading
 import time
+from asyncio import AbstractEventLoop, get_running_loop, run_coroutine_threadsafe
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from concurrent.futures import CancelledError, Future
@@ -35,6 +36,7 @@ class _Loop:
             name="mcp-sessions"
         )
         self.portal = self._manager.__enter__()
+        self.running: AbstractEventLoop = self.portal.call(get_running_loop)
         self.hub: Hub = self.portal.call(Hub)
         self._served, _ = self.portal.start_task(self.hub.serve)
 
@@ -60,7 +62,8 @@ class Sessions:
     ) -> Used:
         """Do something on a session and wait for it; stopping tells the server to stop too."""
         loop = self._running()
-        future = loop.portal.start_task_soon(loop.hub.use, order, what)
+        # Not the portal's own way, which waits for the task to begin and then for its end.
+        future = run_coroutine_threadsafe(loop.hub.use(order, what), loop.running)
         gives_up_at = order.until + GRACE_SECONDS
         while True:
             left = gives_up_at - time.monotonic()

@@ -131,8 +131,9 @@ class Hub:
         session, fresh = self._sessions.get(order.key), False
         if session is None or not session.usable:
             session, fresh = self._open(order), True
-        with anyio.move_on_after(max(0.0, order.seconds_left())):
-            await session.ready.wait()
+        if not session.ready.is_set():
+            with anyio.move_on_after(max(0.0, order.seconds_left())):
+                await session.ready.wait()
         if session.fault is not None:
             self._forget(session)
             raise session.fault
