@@ -146,6 +146,30 @@ def test_a_worker_that_breaks_anywhere_doubles_nothing(workshop: Workshop, capab
     assert ends == ({"ok"} if capability == POST else {"ok", "unknown_outcome"}), ends
 
 
+@pytest.mark.proves("C1", "E1")
+def test_a_read_from_memory_that_breaks_anywhere_is_answered_or_named(workshop: Workshop) -> None:
+    """Claim and end are all the statements it makes; whichever fails, nothing is left under way."""
+    body = {"capability_id": READ, "args": {"text": "quick"}}
+    for way in Way:
+        run_id = workshop.run_for(Break(1, way))
+        for _ in range(3):
+            assert workshop.world.post(CALLS, {**body, "run_id": run_id}).status_code == 200
+        fault = Break(1, way)
+        while fault.number < MOST_STATEMENTS:
+            told = None
+            with broken(fault):
+                told = workshop.world.post(CALLS, {**body, "run_id": run_id})
+            assert told is None or told.status_code in (200, 503), (fault, told.content)
+            workshop.let_time_pass()
+            assert workshop.world.post(CALLS, {**body, "run_id": run_id}).status_code == 200
+            if not fault.happened:
+                break
+            fault = Break(fault.number + 1, way)
+        least = 2 if connection.vendor == "postgresql" else 10
+        assert least < fault.number < MOST_STATEMENTS, fault
+    workshop.check()
+
+
 def _booked_twice(workshop: Workshop, call: ToolCall) -> None:
     with closing(open_ledger(workshop.ledger.path)) as book:
         book.execute("INSERT INTO effects SELECT * FROM effects LIMIT 1")
