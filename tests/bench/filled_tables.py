@@ -17,6 +17,7 @@ from gateway.context import CallRequest
 from gateway.identity import Caller
 from gateway.models import ToolCall
 from gateway.pipeline import run_steps
+from tests.bench.measure import settle
 from tests.gateway.world import GatewayWorld
 
 # Each table with the columns that have to differ from row to row.
@@ -42,8 +43,7 @@ def _seconds(world: GatewayWorld, repeats: int) -> float:
 
     Each begins with everything on the disk: writing out what was filled in is no part of a call.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("CHECKPOINT")
+    settle()
     caller = Caller(verify_bearer(world.agent_token), None)
     request = CallRequest(
         run_id=world.open_run()["run_id"],

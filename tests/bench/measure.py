@@ -72,6 +72,16 @@ def _times(action: Callable[[], object], repeats: int) -> Sequence[float]:
     return spent
 
 
+def settle() -> None:
+    """Have PostgreSQL finish with what was filled in: its vacuum and its writing out would go on
+    beside what is measured next."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM (ANALYZE)")
+        cursor.execute("CHECKPOINT")
+
+
 def cpu_seconds(pid: int, *, with_children: bool = True) -> float:
     """What a process has used so far, user and system, with those it started or without."""
     own = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
