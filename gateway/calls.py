@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import DatabaseError
@@ -34,9 +35,14 @@ from gateway.standing import pair_of, result_of
 from gateway.states import CallState
 
 
-def open_context(*, caller: Caller, request: CallRequest, trace_id: str) -> CallContext:
+def open_context(
+    *, caller: Caller, request: CallRequest, trace_id: str, rate_is_taken: bool = False
+) -> CallContext:
     """The context a call starts with."""
-    return CallContext(caller=caller, request=request, now=utcnow(), trace_id=trace_id)
+    now = utcnow()
+    return CallContext(
+        caller=caller, request=request, now=now, trace_id=trace_id, rate_is_taken=rate_is_taken
+    )
 
 
 def propose(context: CallContext, *, wait_seconds: float = 0) -> Answer:
@@ -47,12 +53,16 @@ def propose(context: CallContext, *, wait_seconds: float = 0) -> Answer:
         return tracing.answered(span, _proposed(context, wait_seconds))
 
 
-def propose_on(standing: Standing, request: CallRequest) -> Answer | None:
-    """A quick read decided on what was true a moment ago, if that still holds when it is claimed.
+@dataclass(frozen=True, slots=True)
+class Anew:
+    """Nothing was written: everything is to be asked anew, but for a place in the rate."""
 
-    None where it does not, or leads to anything but a yes: then nothing was written, and everything
-    is to be asked anew. At most a place in the capability's rate was taken in vain.
-    """
+    rate_is_taken: bool
+
+
+def propose_on(standing: Standing, request: CallRequest) -> Answer | Anew:
+    """A quick read decided on what was true a moment ago, if that still holds when it is claimed;
+    where it does not, or leads to anything but a yes, it is for `propose` to decide."""
     context = CallContext(
         caller=standing.caller,
         request=request,
@@ -61,23 +71,24 @@ def propose_on(standing: Standing, request: CallRequest) -> Answer | None:
         run=standing.run,
         still=standing.still,
     )
-    claimed = False
+    within_limits = claimed = False
     try:
         context = run_steps(context)
         if context.key is not None or not context.is_quick or reserve_cents(context):
-            return None  # a key may have been used, and money is counted by the run as it is now
+            return Anew(rate_is_taken=False)  # a key may be used up; money is the run's own count
         context = _within_limits(context)
+        within_limits = True
         if context.still is None:
-            return None  # another way was found, on what was asked just now
+            return Anew(rate_is_taken=True)  # another way was found, on what was asked just now
         with place_for(context):
             accepted = accept(context)
             claimed = accepted is not None
-            return _executed(context, accepted) if accepted else None
+            return _executed(context, accepted) if accepted else Anew(rate_is_taken=True)
     except RefusedCall:
-        return None
+        return Anew(rate_is_taken=False)
     except ContextOSError as error:
-        return refuse(context, error) if claimed else None
-    except DatabaseError:
+        return refuse(context, error) if claimed else Anew(rate_is_taken=within_limits)
+    except DatabaseError:  # the claim may have been written all the same: it is not made again
         return refusal(context, coded_error("record.unavailable"), decision_id=None)
 
 

@@ -75,6 +75,7 @@ class CallContext:
     shadow: tuple[ShadowDifference, ...] = ()
     gate: OpenGate | None = None
     routed_from: str | None = None  # the capability asked for, where its fallback answers
+    rate_is_taken: bool = False  # when it was first decided, on what held no more
     still: Condition | None = None  # what has to hold yet when the call is claimed, if remembered
 
     @property

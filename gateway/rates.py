@@ -17,7 +17,7 @@ from gateway.redis_rates import InRedis
 def check_rate(context: CallContext) -> None:
     """Take one call of the rate; a refusal says to the millisecond when the next one fits."""
     rate = Rate.declared(context.declaration.get("rate_limit"))
-    if rate is None:
+    if rate is None or context.rate_is_taken:
         return
     wait = counter().take(context.caller.tenant_id, context.capability.capability_id, rate)
     if wait is not None:

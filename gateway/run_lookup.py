@@ -20,12 +20,30 @@ def run_of_caller(caller: Caller, run_id: str) -> Run | None:
     so that the loop guard costs the usual call nothing; `has_breakers` does the same for the
     breakers of the tenant that are not closed.
     """
-    return _OWN_RUN.model(
+    run = _OWN_RUN.model(
         run_id=run_id,
         tenant_id=caller.tenant_id,
         agent_id=caller.agent.id,
         user_id=caller.user_id,
     )
+    if run is not None:
+        note_generation(run.tenant_id, getattr(run, "generation", None))
+    return run
+
+
+def note_generation(tenant_id: str, generation: int | None) -> None:
+    """Remember the highest number that this process has read."""
+    if generation is not None and generation > _newest.get(tenant_id, -1):
+        _newest[tenant_id] = generation
+
+
+def is_outdated(run: Run) -> bool:
+    """Whether a run was read at a generation that this process knows to be over: what is built
+    for such a number would take the place of what is built for today's."""
+    return (getattr(run, "generation", None) or 0) < _newest.get(run.tenant_id, -1)
+
+
+_newest: dict[str, int] = {}
 
 
 def _own_run(*, run_id: str, tenant_id: str, agent_id: str, user_id: str) -> QuerySet[Run]:

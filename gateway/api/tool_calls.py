@@ -14,6 +14,7 @@ from contextos import telemetry
 from contextos.core import strict_json
 from contextos.core.envelopes import ResultStatus, ToolResultEnvelope
 from contextos.core.errors import ContextOSError, http_status, tool_error
+from contextos.core.tokens import VerifiedToken
 from contextos.identity.authentication import bearer_of, seen_agent_of
 from contextos.restkit.problems import as_coded_error, problem_headers
 from contextos.restkit.renderers import CanonicalJSONRenderer
@@ -33,6 +34,7 @@ from gateway.remembering import forget, standing_of
 from gateway.standing import result_of
 
 _JSON = CanonicalJSONRenderer.media_type
+_SHORT_BODY = 16 * 1024
 _PREFER = OpenApiParameter(
     "Prefer",
     str,
@@ -153,8 +155,11 @@ class InputView(EnvelopeView):
 def is_plain_post(request: HttpRequest) -> bool:
     """JSON, and any answer is welcome: nothing to be negotiated, nothing but one way to read it."""
     asked = request.META
+    length = asked.get("CONTENT_LENGTH") or "0"
     return (
         request.method == "POST"
+        and length != "0"
+        and length.isdecimal()
         and asked.get("CONTENT_TYPE") == _JSON
         and asked.get("HTTP_ACCEPT", "*/*") in ("*/*", _JSON)
         and not asked.get("QUERY_STRING")
@@ -164,8 +169,8 @@ def is_plain_post(request: HttpRequest) -> bool:
 def _plainly_answered(request: HttpRequest, *, allow: str) -> HttpResponse:
     """What the view below answers, word for word, without DRF's request and response between."""
     try:
-        body = _Body(request)
-        answer = _on_memory(request, body) or _proposed(_caller(request), body.read(), request)
+        token = _remembered_token(request)
+        answer = _answered(request) if token is None else _on_memory(request, token)
     except Exception as fault:
         error = as_coded_error(fault)
         if error is None:
@@ -178,52 +183,62 @@ def _plainly_answered(request: HttpRequest, *, allow: str) -> HttpResponse:
     return HttpResponse(text, status=answer.http_status, headers=headers, content_type=_JSON)
 
 
+def _answered(request: HttpRequest) -> Answer:
+    """Who asks comes first: nobody else's body is worth reading."""
+    caller = _caller(request)
+    return _proposed(caller, _body(request), request)
+
+
 def _caller(request: HttpRequest) -> Caller:
     request.user = bearer_of(request)  # type: ignore[assignment]  # as DRF does
     return caller_of(request)
 
 
-class _Body:
-    """Read before it is known whether the caller may be told what is wrong with it."""
-
-    def __init__(self, request: HttpRequest) -> None:
-        self.fault: ContextOSError | None = None
-        try:
-            given = strict_json.loads_object(request.read(strict_json.MAX_BYTES + 1))
-            self._members = checked(given, "tool-call")
-        except ContextOSError as fault:
-            self.fault = fault
-
-    def read(self) -> dict[str, Any]:
-        """Its members, or what is wrong with it."""
-        if self.fault is not None:
-            raise self.fault
-        return self._members
+def _body(request: HttpRequest) -> dict[str, Any]:
+    given = strict_json.loads_object(request.read(strict_json.MAX_BYTES + 1))
+    return checked(given, "tool-call")
 
 
-def _on_memory(request: HttpRequest, body: _Body) -> Answer | None:
-    """The answer to a read like the last ones of its caller; None: everything has to be asked."""
-    token = None if body.fault or telemetry.is_on() else seen_agent_of(request)
-    if token is None:
+def _remembered_token(request: HttpRequest) -> VerifiedToken | None:
+    """The token of an agent that was here a moment ago, with a body as short as most are."""
+    if telemetry.is_on() or int(request.META["CONTENT_LENGTH"]) > _SHORT_BODY:
         return None
-    asked = CallRequest.from_body(body.read())
-    if asked.idempotency_key is not None or asked.evidence_refs:
-        return None
-    standing = standing_of(token, asked.run_id)
-    if standing is None:
-        return None
-    answer = propose_on(standing, asked)
-    if answer is None:
+    return seen_agent_of(request)
+
+
+def _on_memory(request: HttpRequest, token: VerifiedToken) -> Answer:
+    """The answer to a read like the last ones of its caller; else everything is asked."""
+    try:
+        body = _body(request)
+    except ContextOSError:
+        _caller(request)  # whoever may not ask is told nothing of what is wrong with it
+        raise
+    asked, rate_is_taken = CallRequest.from_body(body), False
+    plain = asked.idempotency_key is None and not asked.evidence_refs
+    standing = standing_of(token, asked.run_id) if plain else None
+    if standing is not None:
+        answer = propose_on(standing, asked)
+        if isinstance(answer, Answer):
+            request.user = standing.caller.agent  # type: ignore[assignment]  # for the access line
+            return answer
         forget(token, asked.run_id)
-        return None
-    request.user = standing.caller.agent  # type: ignore[assignment]  # the access line names it
-    return answer
+        rate_is_taken = answer.rate_is_taken
+    return _proposed(_caller(request), body, request, rate_is_taken=rate_is_taken)
 
 
-def _proposed(caller: Caller, body: Mapping[str, Any], request: HttpRequest | Request) -> Answer:
+def _proposed(
+    caller: Caller,
+    body: Mapping[str, Any],
+    request: HttpRequest | Request,
+    *,
+    rate_is_taken: bool = False,
+) -> Answer:
     trace = current_trace() or begin_trace(None)
     context = open_context(
-        caller=caller, request=CallRequest.from_body(body), trace_id=trace.trace_id
+        caller=caller,
+        request=CallRequest.from_body(body),
+        trace_id=trace.trace_id,
+        rate_is_taken=rate_is_taken,
     )
     return propose(context, wait_seconds=_patience(request))
 

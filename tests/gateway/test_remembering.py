@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import time_machine
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from audit.models import DecisionRow
@@ -21,12 +22,15 @@ from gateway.erasable import _without_context
 from gateway.models import Breaker, Run, ToolCall
 from gateway.remembering import _Memory, _memory
 from gateway.states import BreakerState
+from registry import compiled
+from registry.services.generation import bump_generation
 from registry.services.kill_switches import throw_switch
 from tests.factories import SYSTEM, make_agent, make_agent_token
 from tests.gateway.order_functions import LEDGER
 from tests.gateway.world import CALLS, GatewayWorld
 from tests.recorded_worlds import ready
 from tests.registry import documents
+from tests.registry.manifests import orders
 from tests.registry.walks import policy_walk
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("function_runner")]
@@ -223,12 +227,18 @@ def test_a_run_that_begins_to_fail_is_watched_again(world: GatewayWorld) -> None
 
 
 @pytest.mark.proves("E6")
-def test_an_erased_context_is_not_recorded_again(world: GatewayWorld) -> None:
-    run = _warm(world, context={"customer": "cust_canary"})
+@pytest.mark.parametrize("before", [1, 2, 3, 4])
+def test_an_erased_context_is_not_recorded_again(world: GatewayWorld, before: int) -> None:
+    run = world.open_run(context={"customer": "cust_canary"})
+    for _ in range(before):
+        world.post(CALLS, _body(run))
     _without_context(Run.objects.filter(pk=run["run_id"]))
-    answer = world.post(CALLS, _body(run)).json()
-    told = find_payload(tenant_id=world.tenant_id, decision_id=answer["decision_id"], kind="inputs")
-    assert "cust_canary" not in str(told)
+    for _ in range(4):
+        answer = world.post(CALLS, _body(run)).json()
+        told = find_payload(
+            tenant_id=world.tenant_id, decision_id=answer["decision_id"], kind="inputs"
+        )
+        assert "cust_canary" not in str(told)
 
 
 @pytest.mark.proves("A5")
@@ -297,3 +307,77 @@ def test_what_led_to_no_yes_is_forgotten(world: GatewayWorld) -> None:
     _kill(world, run)
     world.post(CALLS, _body(run))
     assert _memory.get(token.pk, run["run_id"]) is None
+
+
+def test_a_long_context_is_not_kept(world: GatewayWorld) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("an embedded database is asked every time")
+    run = world.open_run(context={"notes": "x" * 5000})
+    for _ in range(3):
+        assert len(_statements(world, run)) >= 4
+    token = IssuedToken.objects.get(subject=world.agent.agent_id)
+    assert _memory.get(token.pk, run["run_id"]) is None
+
+
+def test_what_is_remembered_is_forgotten_after_a_minute() -> None:
+    moments = [100.0]
+    memory, run = _Memory(lambda: moments[-1]), Run(run_id="run_1")
+    memory.keep("tok_1", "run_1", run)
+    moments.append(159.0)
+    assert memory.get("tok_1", "run_1") is run
+    moments.append(161.0)
+    assert memory.get("tok_1", "run_1") is None
+    memory.keep("tok_2", "run_1", run)
+    assert list(memory._kept) == [("tok_2", "run_1")]
+
+
+def test_a_publication_builds_once_for_all_that_is_remembered(
+    world: GatewayWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [_warm(world) for _ in range(3)]
+    built: list[int] = []
+    build = compiled._runs._build
+
+    def counted(terms: Any, generation: int) -> Any:
+        built.append(generation)
+        return build(terms, generation)
+
+    monkeypatch.setattr(compiled._runs, "_build", counted)
+    bump_generation(world.tenant_id)
+    for run in runs:
+        assert world.post(CALLS, _body(run)).status_code == 200
+    assert len(built) == 1
+
+
+@pytest.mark.proves("C10")
+def test_a_call_that_is_asked_anew_takes_one_place_in_the_rate(world: GatewayWorld) -> None:
+    limited = orders(version="1.1.0")
+    limited["capabilities"][0]["rate_limit"] = {"max": 4, "per_seconds": 3600}
+    world.house.published(limited)
+    run = _warm(world)
+    bump_generation(world.tenant_id)
+    assert world.post(CALLS, _body(run)).status_code == 200
+    assert world.post(CALLS, _body(run)).status_code == 429
+
+
+def test_a_run_that_failed_once_costs_no_more_than_a_new_one(world: GatewayWorld) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("an embedded database is asked every time")
+    run = world.open_run()
+    world.post(CALLS, _body(run, args={"order_id": "ord_0404"}))
+    counts = [len(_statements(world, run)) for _ in range(3)]
+    assert counts[1:] == [5, 5]  # with the loop guard's own
+
+
+@pytest.mark.parametrize("token", [None, "Bearer not.a.token"], ids=["none", "bad"])
+def test_nobody_reads_a_body_of_strangers(
+    token: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unread(*_: Any, **__: Any) -> Any:
+        raise AssertionError("it was read")
+
+    monkeypatch.setattr("gateway.api.tool_calls.checked", unread)
+    monkeypatch.setattr("gateway.api.tool_calls.strict_json.loads_object", unread)
+    headers = {"Authorization": token} if token else {}
+    answer = Client().post(CALLS, {"a": 1}, content_type="application/json", headers=headers)
+    assert answer.status_code == 401

@@ -91,7 +91,13 @@ def test_both_ways_answer_alike(world: GatewayWorld, changes: dict[str, Any]) ->
     assert plain.has_header("baggage") is weighed.has_header("baggage")
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"a":1,"a":2}', b"\xff", b'{"a":NaN}'])
+def test_an_empty_body_is_drfs_to_name(world: GatewayWorld) -> None:
+    headers = {"Authorization": f"Bearer {world.agent_token}"}
+    sent = Client().generic("POST", CALLS, b"", content_type="application/json", headers=headers)
+    assert (sent.status_code, sent.json()["error"]["code"]) == (400, "request.invalid")
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b'{"a":1,"a":2}', b"\xff", b'{"a":NaN}'])
 def test_a_body_that_is_no_json_object_is_named_alike(world: GatewayWorld, body: bytes) -> None:
     plain, weighed = _both(world, body)
     assert plain.status_code == weighed.status_code == 400
