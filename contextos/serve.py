@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from granian.constants import Interfaces
+from granian.constants import Interfaces, RuntimeModes
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
@@ -84,6 +84,8 @@ def build_server(plan: ServerPlan) -> MPServer:
         interface=Interfaces.ASGINL if plan.asynchronous else Interfaces.WSGI,
         workers=plan.workers,
         blocking_threads=1 if plan.asynchronous else plan.threads,
+        # One thread reads and writes the sockets; of several, a request wakes up one after another.
+        runtime_mode=RuntimeModes.st,
         websockets=False,
         backlog=_BACKLOG,
         backpressure=_AT_ONCE,
