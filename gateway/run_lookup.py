@@ -32,18 +32,18 @@ def run_of_caller(caller: Caller, run_id: str) -> Run | None:
 
 
 def note_generation(tenant_id: str, generation: int | None) -> None:
-    """Remember the highest number that this process has read."""
-    if generation is not None and generation > _newest.get(tenant_id, -1):
-        _newest[tenant_id] = generation
+    """Remember the number that this process read last."""
+    _last_read[tenant_id] = generation or 0
 
 
 def is_outdated(run: Run) -> bool:
     """Whether a run was read at a generation that this process knows to be over: what is built
     for such a number would take the place of what is built for today's."""
-    return (getattr(run, "generation", None) or 0) < _newest.get(run.tenant_id, -1)
+    generation: int = getattr(run, "generation", None) or 0
+    return generation != _last_read.get(run.tenant_id, generation)
 
 
-_newest: dict[str, int] = {}
+_last_read: dict[str, int] = {}
 
 
 def _own_run(*, run_id: str, tenant_id: str, agent_id: str, user_id: str) -> QuerySet[Run]:
