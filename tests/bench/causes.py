@@ -15,7 +15,14 @@ _CORES = (
     "Two cores for everybody: a call takes some 3 ms of the gateway, 1.5 of PostgreSQL (two "
     "commits, some fifteen rows) and 0.5 of runner and load tool."
 )
+_MOOD = (
+    "Met in other runs of the same code on the same day ({}); this machine's speed was seen to "
+    "change twofold within minutes, and what else slowed this row down is not established."
+)
 CAUSES: Mapping[str, str] = {
+    "manifest_compile_1000_ms": _MOOD.format("3.2 to 4.0 ms"),
+    "export_jsonl_rows_per_s": _MOOD.format("100 k"),
+    "catalogue_10000_page_p95_ms": _MOOD.format("94 to 146 ms"),
     "read_only_added_p50_ms": "Two commits wait for the disk, about 1 ms each; the rest is CPU "
     "time, see `gateway_cpu_ms_per_call`.",
     "gateway_cpu_ms_per_call": _PYTHON,
