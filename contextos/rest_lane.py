@@ -23,8 +23,7 @@ from contextos import telemetry
 from contextos.body_limit import announces_too_much
 from contextos.error_pages import too_large
 from contextos.middleware import Middleware, harden
-
-REST = "/api/v1/"
+from contextos.page_middleware import REST
 
 Answer = Callable[[HttpRequest], HttpResponseBase]
 

@@ -195,7 +195,7 @@ def test_what_changes_bites_on_the_next_call(world: GatewayWorld, name: str) -> 
 
 
 @pytest.mark.proves("A5")
-def test_a_narrower_role_bites_on_the_next_call(world: GatewayWorld) -> None:
+def test_a_renamed_agent_is_recorded_by_its_new_name(world: GatewayWorld) -> None:
     run = _warm(world)
     _change_agent(world, name="Renamed")
     answer = world.post(CALLS, _body(run)).json()

@@ -13,7 +13,8 @@ from django.http import HttpRequest
 from django.test import Client, RequestFactory, override_settings
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from contextos.rest_lane import REST, RestLaneMiddleware
+from contextos.page_middleware import REST
+from contextos.rest_lane import RestLaneMiddleware
 
 LANE = "contextos.rest_lane.RestLaneMiddleware"
 NOWHERE = "/api/v1/nowhere"
