@@ -23,6 +23,7 @@ from psycopg.pq.abc import PGresult
 MARK = re.compile("%[%s]")  # where Django puts a parameter, or a percent sign
 _AT_MOST = 200  # statements prepared by name on one connection; any others take a cursor
 _NO_SUCH_STATEMENT = b"26000"
+LANE = "_contextos_lane"  # where a connection of Django keeps its own
 
 
 @cache
@@ -68,7 +69,7 @@ def _listened_to(wrapper: Any, text: str, parameters: Sequence[Any]) -> tuple[An
     return row
 
 
-class _Lane:
+class Lane:
     """The shortest way over one connection; what it prepared dies with the connection, or sooner:
     with every transaction that is undone psycopg tells the server to forget all statements."""
 
@@ -126,9 +127,9 @@ def _is_forgotten(result: PGresult) -> bool:
     return result.error_field(DiagnosticField.SQLSTATE) == _NO_SUCH_STATEMENT
 
 
-def _lane(wrapper: Any) -> _Lane:
+def _lane(wrapper: Any) -> Lane:
     """The lane of this thread's connection; a new connection gets a new one."""
-    kept: _Lane | None = vars(wrapper).get("_contextos_lane")
+    kept: Lane | None = vars(wrapper).get(LANE)
     if kept is None or kept.connection is not wrapper.connection:
-        kept = vars(wrapper)["_contextos_lane"] = _Lane(wrapper.connection)
+        kept = vars(wrapper)[LANE] = Lane(wrapper.connection)
     return kept

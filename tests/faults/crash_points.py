@@ -68,7 +68,7 @@ def _watch_the_short_way() -> None:
     """The statements of every governed call pass psycopg's cursors by."""
     from contextos import raw_sql
 
-    lane: Any = raw_sql._Lane
+    lane: Any = raw_sql.Lane
     lane.asked = _watched_statement(lane.asked)
 
 
