@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client, RequestFactory
 
-from gateway.api.tool_calls import is_plain_post
+from gateway.api.plain_proposals import is_plain_post
 from tests.gateway.world import CALLS, GatewayWorld
 from tests.recorded_worlds import ready
 
