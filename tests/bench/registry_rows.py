@@ -8,19 +8,22 @@ from typing import Any
 from django.db import connection
 
 from contextos.core import strict_json
+from registry.compiled import compiled_for
 from registry.manifest import normalise
 from registry.models import Capability
 from registry.plans import verify_plan
 from registry.policy import PolicyInputs, compile_bundle, evaluate
 from registry.readiness import lint_bytes
-from registry.resolution import snapshots
 from registry.risk_diff import diff_manifests
 from registry.selectors import generation_of
 from tests.bench.measure import Row, median_ms, median_us_of_many, p95_ms
 from tests.factories import make_member
 from tests.identity.signed_in import browser_of
+from tests.registry.documents import bundle, pack_permitting, permission
 from tests.registry.house import House
 from tests.registry.manifests import many
+from tests.registry.offered import new_run
+from tests.registry.walks import pack_walk, policy_walk
 
 MODES = ("read_only", "local_write", "network", "delegated", "destructive")
 
@@ -56,12 +59,15 @@ def _manifest_rows(repeats: int) -> Iterator[Row]:
 
 
 def _resolve_rows(repeats: int) -> Iterator[Row]:
-    version = House().published(many(200))
-    generation = generation_of(version.tenant_id)
-    wanted = Capability.objects.filter(version=version).values_list("capability_id", flat=True)[100]
+    house = House()
+    house.published(many(200))
+    policy_walk(house).published(bundle(tests=[]))
+    granted = [permission("adp_orders", f"lookup_{number}") for number in range(200)]
+    pack_walk(house).published(pack_permitting(*granted))
+    terms, generation = new_run(house), generation_of(house.tenant_id)
 
     def resolve() -> Any:
-        return snapshots.get(version.tenant_id, version.environment, generation).resolve(wanted)
+        return compiled_for(terms, generation).resolve("orders.lookup_100")
 
     yield Row(
         "resolve_capability_us",

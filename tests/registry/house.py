@@ -9,9 +9,10 @@ from typing import Any
 from contextos.core.events import Actor
 from contextos.identity.actors import person
 from contextos.identity.models import Tenant, User
-from registry.models import AdapterVersion
+from registry.models import AdapterVersion, KillSwitch
 from registry.selectors import versions_of
 from registry.services import lifecycle, manifests
+from registry.services.kill_switches import throw_switch
 from tests.factories import make_member, make_tenant, make_user_token
 from tests.registry.manifests import Manifest
 
@@ -106,6 +107,17 @@ class House:
         self, version: AdapterVersion, *, by: str = "admin", reason: str = "Replaced for good."
     ) -> AdapterVersion:
         return lifecycle.retire(version_id=version.pk, actor=self.actor(by), reason=reason)
+
+    def throw(
+        self, scope: str, target_id: str, *, reason: str = "Stop.", by: str = "operator"
+    ) -> KillSwitch:
+        return throw_switch(
+            tenant_id=self.tenant_id,
+            scope=scope,
+            target_id=target_id,
+            reason=reason,
+            actor=self.actor(by),
+        )
 
     def in_review(self, manifest: Manifest) -> AdapterVersion:
         return self.submit(self.draft(manifest))

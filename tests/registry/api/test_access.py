@@ -11,7 +11,6 @@ from django.urls import get_resolver
 
 from audit.models import AuditEvent
 from registry.models import AdapterVersion, KillSwitch
-from registry.services.kill_switches import throw_switch
 from tests.factories import make_agent, make_agent_token, make_user_token
 from tests.recorded_worlds import ready
 from tests.registry.api.calls import Caller, caller, code_of, version_path, versions
@@ -28,13 +27,7 @@ SWITCHERS = {"admin", "operator"}
 
 def _switch(house: House) -> KillSwitch:
     house.published(orders())
-    return throw_switch(
-        tenant_id=house.tenant_id,
-        scope="adapter",
-        target_id="adp_orders",
-        reason="Stop.",
-        actor=house.actor("operator"),
-    )
+    return house.throw("adapter", "adp_orders")
 
 
 def _elsewhere(house: House) -> AdapterVersion:

@@ -13,6 +13,7 @@ from tests.recorded_worlds import ready
 from tests.registry.api.calls import caller, code_of
 from tests.registry.api.document_endpoints import PACKS, POLICIES, Kind
 from tests.registry.documents import bundle, failing_bundle, pack, refund_input
+from tests.registry.furnished import house_or
 from tests.registry.house import House, staffed
 from tests.registry.manifests import refunds
 from tests.registry.walks import pack_walk, policy_walk
@@ -148,15 +149,7 @@ def _governed() -> House:
     return house
 
 
-@pytest.fixture
-def house(request: pytest.FixtureRequest, db: None) -> House:
-    """A tenant with its people, and the policy where a test asks for it."""
-    return ready(_governed if "governed" in request.fixturenames else staffed)
-
-
-@pytest.fixture
-def governed(house: House) -> House:
-    return house
+house, governed = house_or("governed", _governed)
 
 
 @pytest.mark.proves("C4")

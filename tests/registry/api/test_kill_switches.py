@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from registry.resolution import SnapshotCache
-from registry.selectors import generation_of
 from tests.registry.api.calls import caller, code_of
 from tests.registry.house import House
 from tests.registry.manifests import orders
+from tests.registry.offered import offered
 
 
 def _stopped(house: House) -> str | None:
-    now = generation_of(house.tenant_id)
-    snapshot = SnapshotCache().get(house.tenant_id, "production", now)
-    return snapshot.resolve("orders.lookup").stopped
+    refusal = offered(house.tenant_id)["orders.lookup"].refusal
+    return refusal.message.partition(" is switched off: ")[2] if refusal else None
 
 
 @pytest.mark.proves("B19")

@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from registry.models import Capability
 from tests.recorded_worlds import ready
 from tests.registry.api.calls import Caller, caller, code_of, version_path, versions
+from tests.registry.furnished import house_or
 from tests.registry.house import House, staffed
 from tests.registry.manifests import many, orders, refunds
 
@@ -34,15 +35,7 @@ def _catalogue() -> House:
     return house
 
 
-@pytest.fixture
-def house(request: pytest.FixtureRequest, db: None) -> House:
-    """A tenant with its people, and the catalogue where a test asks for it."""
-    return ready(_catalogue if "catalogue" in request.fixturenames else staffed)
-
-
-@pytest.fixture
-def catalogue(house: House) -> House:
-    return house
+house, catalogue = house_or("catalogue", _catalogue)
 
 
 @pytest.mark.proves("B8")

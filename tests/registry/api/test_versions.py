@@ -15,8 +15,6 @@ from tests.registry.api.calls import caller, code_of, version_path, versions
 from tests.registry.house import House
 from tests.registry.manifests import blocked, narrower, orders, refunds, wider, with_warning
 
-TICK = "auth.none_in_production"
-
 
 @pytest.mark.proves("B1", "B2")
 def test_a_manifest_goes_from_upload_to_a_signed_publication(house: House) -> None:

@@ -20,43 +20,21 @@ from registry.compiled import (
     compile_run,
     compiled_for,
     packs_for_run,
-    pins_for_run,
 )
 from registry.models import AdapterVersion, ContextPackVersion, PolicyBundleVersion
 from registry.packs import RunScope, match_permissions
 from registry.selectors import generation_of
 from registry.services.generation import bump_generation
-from registry.services.kill_switches import lift_switch, throw_switch
+from registry.services.kill_switches import lift_switch
 from registry.services.quarantines import quarantine_capability, release_capability
 from tests.putting_back import triggers_asleep
 from tests.recorded_worlds import ready
 from tests.registry.documents import bundle, pack, pack_permitting, permission
+from tests.registry.furnished import house_or
 from tests.registry.house import House, staffed
 from tests.registry.manifests import many, orders, refunds
+from tests.registry.offered import INTENT, new_run
 from tests.registry.walks import pack_walk, policy_walk
-
-INTENT = "support.refund"
-
-
-def _open(house: House, *, role: str | None = "support_agent", **how: Any) -> RunTerms:
-    """The terms of a run opened now."""
-    generation = generation_of(house.tenant_id)
-    intent = how.get("intent", INTENT)
-    environment = how.get("environment", "production")
-    refs = packs_for_run(tenant_id=house.tenant_id, intent=intent, generation=generation)
-    return RunTerms.of(
-        tenant_id=house.tenant_id,
-        environment=environment,
-        intent=intent,
-        role=role,
-        pack_refs=refs,
-        pins=pins_for_run(
-            tenant_id=house.tenant_id,
-            environment=environment,
-            generation=generation,
-            pack_refs=refs,
-        ),
-    )
 
 
 def _now(terms: RunTerms) -> CompiledRun:
@@ -83,21 +61,13 @@ def _shop() -> House:
     return house
 
 
-@pytest.fixture
-def house(request: pytest.FixtureRequest, db: None) -> House:
-    """A tenant with its people, and the shop where a test asks for it."""
-    return ready(_shop if "shop" in request.fixturenames else staffed)
-
-
-@pytest.fixture
-def shop(house: House) -> House:
-    return house
+house, shop = house_or("shop", _shop)
 
 
 # --- the manifest of a run -----------------------------------------------------------------------
 @pytest.mark.proves("B11")
 def test_the_manifest_lists_exactly_what_is_permitted(shop: House) -> None:
-    terms = _open(shop)
+    terms = new_run(shop)
     manifest = _now(terms).tool_manifest("run_1")
     assert manifest["run_id"] == "run_1"
     assert manifest["pack_refs"] == ["support_refund@1.0.0"]
@@ -124,7 +94,7 @@ def test_the_manifest_lists_exactly_what_is_permitted(shop: House) -> None:
 
 @pytest.mark.proves("B11")
 def test_the_hash_is_over_the_canonical_manifest(shop: House) -> None:
-    manifest = _now(_open(shop)).tool_manifest("run_1")
+    manifest = _now(new_run(shop)).tool_manifest("run_1")
     covered = {name: manifest[name] for name in ("pack_refs", "capabilities")}
     assert manifest["hash"] == digest(covered)
 
@@ -142,7 +112,7 @@ def _lowering(mode: str) -> dict[str, Any]:
 
 @pytest.mark.proves("B11")
 def test_what_is_above_the_runs_reach_is_not_listed(shop: House) -> None:
-    compiled = _now(_open(shop))
+    compiled = _now(new_run(shop))
     manifest = compiled.tool_manifest("run_1", reach=ApprovalMode.NETWORK)
     assert [item["capability_id"] for item in manifest["capabilities"]] == ["orders.lookup"]
     covered = {name: manifest[name] for name in ("pack_refs", "capabilities")}
@@ -153,14 +123,14 @@ def test_what_is_above_the_runs_reach_is_not_listed(shop: House) -> None:
 @pytest.mark.parametrize(("mode", "listed"), [("local_write", True), ("delegated", False)])
 def test_what_policy_may_lower_into_reach_is_listed(shop: House, mode: str, listed: bool) -> None:
     policy_walk(shop).published(bundle(version="1.1.0", rules=[_lowering(mode)], tests=[]))
-    manifest = _now(_open(shop)).tool_manifest("run_1", reach=ApprovalMode.NETWORK)
+    manifest = _now(new_run(shop)).tool_manifest("run_1", reach=ApprovalMode.NETWORK)
     names = [item["capability_id"] for item in manifest["capabilities"]]
     assert ("payments.issue_refund" in names) is listed
 
 
 @pytest.mark.proves("B11", "C6")
 def test_what_a_narrowed_token_excludes_is_not_listed(shop: House) -> None:
-    manifest = _now(_open(shop)).tool_manifest("run_1", may_use={"orders.lookup"}.__contains__)
+    manifest = _now(new_run(shop)).tool_manifest("run_1", may_use={"orders.lookup"}.__contains__)
     assert [item["capability_id"] for item in manifest["capabilities"]] == ["orders.lookup"]
 
 
@@ -171,13 +141,13 @@ def test_what_a_narrowed_token_excludes_is_not_listed(shop: House) -> None:
     ids=["other role", "no role", "other environment"],
 )
 def test_without_a_matching_permission_nothing_exists(shop: House, how: dict[str, Any]) -> None:
-    terms = _open(shop, **how)
+    terms = new_run(shop, **how)
     assert _listed(terms) == []
     assert _code(terms, "orders.lookup") == ("capability.unknown", 404)
 
 
 def test_another_intent_carries_no_pack(shop: House) -> None:
-    terms = _open(shop, intent="support.chat")
+    terms = new_run(shop, intent="support.chat")
     assert terms.pack_refs == ()
     assert _code(terms, "orders.lookup") == ("capability.unknown", 404)
 
@@ -187,18 +157,18 @@ def test_another_intent_carries_no_pack(shop: House) -> None:
     "name", ["orders.absent", "ORDERS.LOOKUP", "orders.*", "", "orders.lookup\n", "оrders.lookup"]
 )
 def test_what_is_not_permitted_is_unknown(shop: House, name: str) -> None:
-    assert _code(_open(shop), name) == ("capability.unknown", 404)
+    assert _code(new_run(shop), name) == ("capability.unknown", 404)
 
 
 @pytest.mark.parametrize("spelling", ["payments.issue_refund", "adp_payments.issue_refund"])
 def test_both_spellings_resolve_to_the_same(shop: House, spelling: str) -> None:
-    found = _now(_open(shop)).resolve(spelling)
+    found = _now(new_run(shop)).resolve(spelling)
     assert found.capability.capability_id == "payments.issue_refund"
     assert [grant.permission_id for grant in found.grants] == ["perm_refund"]
 
 
 def test_a_resolved_capability_brings_its_validators(shop: House) -> None:
-    found = _now(_open(shop)).resolve("orders.lookup").capability
+    found = _now(new_run(shop)).resolve("orders.lookup").capability
     assert found.input_validator.is_valid({"order_id": "ord_0001"})
     assert not found.input_validator.is_valid({"order_id": "ord_0001\n"})
 
@@ -212,7 +182,7 @@ def test_a_schema_that_refers_to_another_travels_with_it(house: House) -> None:
     house.published(manifest)
     policy_walk(house).published(bundle())
     pack_walk(house).published(pack())
-    (entry,) = _now(_open(house)).tool_manifest("run_1")["capabilities"]
+    (entry,) = _now(new_run(house)).tool_manifest("run_1")["capabilities"]
     assert entry["input_schema"]["$defs"][shared]["$id"] == shared
 
 
@@ -222,7 +192,7 @@ def test_a_denial_outweighs_a_grant_and_is_403(shop: House) -> None:
     denial = permission("adp_orders", "lookup", allow=False, permission_id="no")
     denying = pack_permitting(denial, pack_id="narrowing")
     pack_walk(shop).published(denying)
-    terms = _open(shop)
+    terms = new_run(shop)
     assert terms.pack_refs == ("narrowing@1.0.0", "support_refund@1.0.0")
     assert _code(terms, "orders.lookup") == ("permission.denied", 403)
     assert _code(terms, "adp_orders.lookup") == ("permission.denied", 403)
@@ -242,15 +212,11 @@ def test_a_denial_outweighs_a_grant_and_is_403(shop: House) -> None:
 def test_a_kill_switch_bites_on_the_next_call_and_lifts_again(
     shop: House, scope: str, target: str | None, code: str
 ) -> None:
-    terms = _open(shop)
+    terms = new_run(shop)
     assert "orders.lookup" in _listed(terms)
     own = AdapterVersion.objects.get(adapter__adapter_id="adp_orders").pk
-    switch = throw_switch(
-        tenant_id=shop.tenant_id,
-        scope=scope,
-        target_id={None: own, "": shop.tenant_id}.get(target, target or ""),
-        reason="Incident 311.",
-        actor=shop.actor("operator"),
+    switch = shop.throw(
+        scope, {None: own, "": shop.tenant_id}.get(target, target or ""), reason="Incident 311."
     )
     assert _code(terms, "orders.lookup") == (code, 403)
     assert "orders.lookup" not in _listed(terms)
@@ -259,7 +225,7 @@ def test_a_kill_switch_bites_on_the_next_call_and_lifts_again(
 
 
 def test_a_quarantined_capability_is_503_until_it_is_released(shop: House) -> None:
-    terms = _open(shop)
+    terms = new_run(shop)
     version = AdapterVersion.objects.get(adapter__adapter_id="adp_orders")
     row = quarantine_capability(
         version_id=version.pk,
@@ -274,14 +240,14 @@ def test_a_quarantined_capability_is_503_until_it_is_released(shop: House) -> No
 
 
 def test_a_pinned_version_drains_after_its_successor_is_published(shop: House) -> None:
-    terms = _open(shop)
+    terms = new_run(shop)
     shop.published(orders(version="1.1.0"))
     assert _now(terms).resolve("orders.lookup").capability.version == "1.0.0"
-    assert _now(_open(shop)).resolve("orders.lookup").capability.version == "1.1.0"
+    assert _now(new_run(shop)).resolve("orders.lookup").capability.version == "1.1.0"
 
 
 def test_a_retired_pin_is_revoked(shop: House) -> None:
-    terms = _open(shop)
+    terms = new_run(shop)
     shop.retire(AdapterVersion.objects.get(adapter__adapter_id="adp_orders"))
     assert _code(terms, "orders.lookup") == ("pin.revoked", 403)
     assert _listed(terms) == ["payments.issue_refund"]
@@ -290,7 +256,7 @@ def test_a_retired_pin_is_revoked(shop: House) -> None:
 def test_an_adapter_published_after_the_run_opened_is_not_there(house: House) -> None:
     policy_walk(house).published(bundle())
     pack_walk(house).published(pack())
-    terms = _open(house)
+    terms = new_run(house)
     house.published(orders())
     assert _code(terms, "orders.lookup") == ("capability.unknown", 404)
 
@@ -305,16 +271,16 @@ def _spoil(rows: Any) -> None:
 
 
 def test_a_pin_whose_signature_was_tampered_with_is_revoked(shop: House) -> None:
-    terms = _open(shop)
+    terms = new_run(shop)
     _spoil(AdapterVersion.objects.filter(adapter__adapter_id="adp_orders"))
     assert _code(terms, "orders.lookup") == ("pin.revoked", 403)
 
 
 @pytest.mark.proves("B10")
 def test_a_tampered_pack_serves_nobody(shop: House) -> None:
-    terms = _open(shop)
+    terms = new_run(shop)
     _spoil(ContextPackVersion.objects.filter(pack_id="support_refund"))
-    assert _open(shop).pack_refs == ()
+    assert new_run(shop).pack_refs == ()
     with pytest.raises(ContextOSError) as refusal:
         _now(terms)
     assert refusal.value.code == "pin.revoked"
@@ -322,7 +288,7 @@ def test_a_tampered_pack_serves_nobody(shop: House) -> None:
 
 def test_a_tampered_policy_makes_nobody_freer(shop: House) -> None:
     policy_walk(shop).published(bundle(bundle_id="another"))
-    terms = _open(shop)
+    terms = new_run(shop)
     _spoil(PolicyBundleVersion.objects.filter(bundle_id="refunds"))
     assert _code(terms, "orders.lookup") == ("policy.bundle_unusable", 403)
     assert _listed(terms) == []
@@ -331,14 +297,14 @@ def test_a_tampered_policy_makes_nobody_freer(shop: House) -> None:
 def test_a_tenant_without_a_policy_is_denied_everything(house: House) -> None:
     house.published(orders())
     pack_walk(house).published(pack())
-    terms = _open(house)
+    terms = new_run(house)
     assert _code(terms, "orders.lookup") == ("policy.no_bundle", 403)
     assert _listed(terms) == []
 
 
 def test_a_pack_that_relies_on_a_missing_policy_permits_nothing(shop: House) -> None:
     pack_walk(shop).published(pack(version="1.1.0", policy_layer={"bundle_refs": ["travel@2.0.0"]}))
-    assert _code(_open(shop), "orders.lookup") == ("policy.bundle_missing", 403)
+    assert _code(new_run(shop), "orders.lookup") == ("policy.bundle_missing", 403)
 
 
 def test_what_a_rule_denies_whatever_the_arguments_is_not_listed(shop: House) -> None:
@@ -349,21 +315,21 @@ def test_what_a_rule_denies_whatever_the_arguments_is_not_listed(shop: House) ->
         "then": {"allow": False},
     }
     policy_walk(shop).published(bundle(version="1.1.0", rules=[rule], tests=[]))
-    terms = _open(shop)
+    terms = new_run(shop)
     assert _listed(terms) == ["orders.lookup"]
     assert _code(terms, "payments.issue_refund") == ("policy.denied_by_rule", 403)
 
 
 # --- packs of a run ------------------------------------------------------------------------------
 def test_a_run_drains_on_the_pack_it_was_opened_with(shop: House) -> None:
-    terms = _open(shop)
+    terms = new_run(shop)
     pack_walk(shop).published(pack_permitting(permission("adp_orders", "absent"), version="2.0.0"))
     assert "orders.lookup" in _listed(terms)
-    assert _listed(_open(shop)) == []
+    assert _listed(new_run(shop)) == []
 
 
 def test_a_retired_pack_ends_the_runs_that_carry_it(shop: House) -> None:
-    terms = _open(shop)
+    terms = new_run(shop)
     pack_walk(shop).retire(ContextPackVersion.objects.get())
     with pytest.raises(ContextOSError) as refusal:
         _now(terms)
@@ -395,13 +361,13 @@ def test_a_pack_of_another_tenant_is_no_pack(shop: House, neighbour: House) -> N
 # --- policy --------------------------------------------------------------------------------------
 def test_a_bundle_in_shadow_is_at_hand_and_decides_nothing(shop: House) -> None:
     policy_walk(shop).published(bundle(version="1.1.0"), shadow=True)
-    compiled = _now(_open(shop))
+    compiled = _now(new_run(shop))
     assert [item.ref for item in compiled.bundles] == ["refunds@1.0.0"]
     assert [item.ref for item in compiled.shadow_bundles] == ["refunds@1.1.0"]
 
 
 def test_a_policy_change_bites_on_the_next_call(shop: House) -> None:
-    terms = _open(shop)
+    terms = new_run(shop)
     first = _now(terms)
     policy_walk(shop).published(bundle(version="1.1.0"))
     assert [item.ref for item in first.bundles] == ["refunds@1.0.0"]
@@ -412,7 +378,7 @@ def test_a_policy_change_bites_on_the_next_call(shop: House) -> None:
 def test_a_warm_run_is_resolved_without_a_statement(
     shop: House, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    terms, generation = _open(shop), generation_of(shop.tenant_id)
+    terms, generation = new_run(shop), generation_of(shop.tenant_id)
     compiled_for(terms, generation).resolve("orders.lookup")
     with django_assert_num_queries(0):
         first = compiled_for(terms, generation)
@@ -425,7 +391,7 @@ def test_a_new_generation_costs_the_same_statements_however_much_is_published(
     shop: House, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     shop.published(many(50, adapter_id="adp_many"))
-    terms = _open(shop)
+    terms = new_run(shop)
     bump_generation(shop.tenant_id)
     generation = generation_of(shop.tenant_id)
     with django_assert_num_queries(5):  # packs, bundles, switches, versions, quarantines
@@ -437,7 +403,7 @@ def _thousand(house: House) -> RunTerms:
     policy_walk(house).published(bundle(tests=[]))
     granted = [permission("adp_orders", f"lookup_{n}") for n in range(1000)]
     pack_walk(house).published(pack_permitting(*granted))
-    return _open(house)
+    return new_run(house)
 
 
 @pytest.mark.proves("B11")
@@ -453,6 +419,16 @@ def test_a_thousand_capabilities_compile_in_milliseconds(house: House) -> None:
     assert min(spent) <= 0.2  # far off; the bench row has the promise, machines differ
 
 
+def test_resolving_from_a_warm_run_takes_microseconds(house: House) -> None:
+    terms, generation = _thousand(house), generation_of(house.tenant_id)
+    compiled_for(terms, generation).resolve("orders.lookup_150")
+    rounds = 20_000
+    start = time.process_time()
+    for _ in range(rounds):
+        compiled_for(terms, generation).resolve("orders.lookup_150")
+    assert (time.process_time() - start) / rounds < 20e-6
+
+
 def test_the_index_of_permissions_means_what_match_permissions_means(shop: House) -> None:
     pack_walk(shop).published(
         pack_permitting(
@@ -466,7 +442,7 @@ def test_the_index_of_permissions_means_what_match_permissions_means(shop: House
     known = {"orders.lookup": "adp_orders", "payments.issue_refund": "adp_payments"}
     names = CapabilityNames(CapabilityName.of(name, owner) for name, owner in known.items())
     for role in ("support_agent", "finance", None):
-        terms = _open(shop, role=role)
+        terms = new_run(shop, role=role)
         compiled = _now(terms)
         permissions = [item for found in compiled.packs for item in found.permissions]
         for name, owner in known.items():

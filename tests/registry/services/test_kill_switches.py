@@ -12,16 +12,11 @@ from registry.selectors import generation_of, thrown_switches
 from registry.services.kill_switches import lift_switch, throw_switch
 from tests.registry.house import House
 from tests.registry.manifests import many, orders, refunds
+from tests.registry.offered import offered
 
 
 def throw(house: House, scope: str, target: str, reason: str = "Incident 311.") -> KillSwitch:
-    return throw_switch(
-        tenant_id=house.tenant_id,
-        scope=scope,
-        target_id=target,
-        reason=reason,
-        actor=house.actor("operator"),
-    )
+    return house.throw(scope, target, reason=reason)
 
 
 def _code(act: object, *args: object, **kwargs: object) -> str:
@@ -44,9 +39,8 @@ def test_a_switch_bites_at_the_next_resolution_of_a_warm_process(house: House, s
     elsewhere = SnapshotCache()  # another process: it learns of changes by the number alone
 
     def stopped() -> set[str]:
-        now = generation_of(house.tenant_id)
-        found = elsewhere.get(house.tenant_id, "production", now).capabilities
-        return {name for name, capability in found.items() if capability.stopped}
+        found = offered(house.tenant_id, cache=elsewhere)
+        return {name for name, offer in found.items() if offer.refusal}
 
     assert stopped() == set()
     switch = throw(house, scope, target)
@@ -68,8 +62,9 @@ def test_whoever_is_stopped_reads_the_reason_of_the_widest_switch(house: House) 
     house.published(orders())
     throw(house, "capability", "orders.lookup", "Only this one.")
     throw(house, "tenant", house.tenant_id, "All of it.")
-    snapshot = SnapshotCache().get(house.tenant_id, "production", generation_of(house.tenant_id))
-    assert snapshot.resolve("orders.lookup").stopped == "All of it."
+    refusal = offered(house.tenant_id)["orders.lookup"].refusal
+    assert refusal is not None
+    assert refusal.message == "orders.lookup is switched off: All of it."
 
 
 @pytest.mark.proves("B19")

@@ -14,7 +14,7 @@ from registry.actions import ACTIONS
 from registry.models import KillSwitch
 from registry.services import lifecycle
 from registry.services.adapters import register_adapter
-from registry.services.kill_switches import lift_switch, throw_switch
+from registry.services.kill_switches import lift_switch
 from registry.services.quarantines import quarantine_capability, release_capability
 from tests.registry.documents import Document, bundle, pack
 from tests.registry.house import House
@@ -23,13 +23,7 @@ from tests.registry.walks import Walk, pack_walk, policy_walk
 
 
 def _throw(house: House) -> KillSwitch:
-    return throw_switch(
-        tenant_id=house.tenant_id,
-        scope="tenant",
-        target_id=house.tenant_id,
-        reason="Stop.",
-        actor=house.actor("operator"),
-    )
+    return house.throw("tenant", house.tenant_id)
 
 
 def _comment(house: House, version: Any) -> Any:

@@ -12,26 +12,25 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from registry.services.kill_switches import lift_switch, throw_switch
+from registry.services.kill_switches import lift_switch
 from tests.registry.house import House
 from tests.registry.manifests import many, orders
 
-# What the gateway does at the start of each call: read the number, then resolve from memory.
+# What the registry does for each call: read the number, then look into memory.
 WORKER = """
 import sys
 import django
 django.setup()
-from contextos.core.errors import ContextOSError
-from registry.resolution import snapshots
-from registry.selectors import generation_of
+from tests.registry.offered import offered
 for line in sys.stdin:
     tenant_id, capability_id = line.split()
-    snapshot = snapshots.get(tenant_id, "production", generation_of(tenant_id))
-    try:
-        found = snapshot.resolve(capability_id)
-        answer = found.stopped or f"runs {found.version}"
-    except ContextOSError as refusal:
-        answer = refusal.code
+    offer = offered(tenant_id).get(capability_id)
+    if offer is None:
+        answer = "unknown"
+    elif offer.refusal:
+        answer = offer.refusal.message
+    else:
+        answer = f"runs {offer.capability.version}"
     print(answer, flush=True)
 """
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -95,21 +94,16 @@ def test_switches_publications_and_rollbacks_reach_a_warm_process(worker: Worker
         "tenant": house.tenant_id,
     }
     for scope, target in targets.items():
-        switch = throw_switch(
-            tenant_id=house.tenant_id,
-            scope=scope,
-            target_id=target,
-            reason=f"Stopped by {scope}.",
-            actor=operator,
-        )
-        assert worker.resolve(house, "orders.lookup_0") == f"Stopped by {scope}."
+        switch = house.throw(scope, target, reason=f"Stopped by {scope}.")
+        answer = worker.resolve(house, "orders.lookup_0")
+        assert answer.endswith(f" is switched off: Stopped by {scope}.")
         lift_switch(switch_id=switch.pk, actor=operator, reason="Fixed.")
         assert worker.resolve(house, "orders.lookup_0") == "runs 1.0.0"
 
     house.published(orders())
-    assert worker.resolve(house, "orders.lookup_0") == "capability.unknown"
+    assert worker.resolve(house, "orders.lookup_0") == "unknown"
     assert worker.resolve(house, "orders.lookup") == "runs 1.1.0"
     house.publish(house.fresh(first))
     assert worker.resolve(house, "orders.lookup_0") == "runs 1.0.0"
     house.retire(house.fresh(first))
-    assert worker.resolve(house, "orders.lookup_0") == "capability.unknown"
+    assert worker.resolve(house, "orders.lookup_0") == "unknown"

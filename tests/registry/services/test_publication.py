@@ -9,10 +9,10 @@ import pytest
 from audit.models import AuditEvent
 from contextos.core.errors import ContextOSError
 from registry.models import AdapterVersion, Capability
-from registry.resolution import build_snapshot
 from registry.selectors import active_version, catalogue, generation_of
 from tests.registry.house import House
 from tests.registry.manifests import many, narrower, orders, refunds, wider, with_warning
+from tests.registry.offered import offered
 
 
 def _active(house: House) -> set[tuple[str, str]]:
@@ -43,8 +43,8 @@ def test_publishing_the_old_version_again_is_a_recorded_rollback(house: House) -
     house.publish(first, notes="Version two loses orders; incident 7.")
     assert [house.fresh(v).state for v in (first, second)] == ["published", "deprecated"]
     assert _active(house) == {("orders.lookup_0", "1.0.0"), ("orders.lookup_1", "1.0.0")}
-    snapshot = build_snapshot(house.tenant_id, "production", 1)
-    assert {c.version for c in snapshot.capabilities.values()} == {"1.0.0"}
+    offers = offered(house.tenant_id).values()
+    assert {offer.capability.version for offer in offers} == {"1.0.0"}
     event = AuditEvent.objects.get(subject_id=first.pk, action="adapter_version.rolled_back")
     assert "incident 7" in event.text
     assert house.fresh(first).publication_notes == "Version two loses orders; incident 7."

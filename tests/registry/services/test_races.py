@@ -14,7 +14,6 @@ from audit.models import AuditEvent
 from contextos.core.errors import ContextOSError
 from registry.models import AdapterVersion, Capability, KillSwitch, Review
 from registry.selectors import generation_of
-from registry.services.kill_switches import throw_switch
 from tests.registry.house import House
 from tests.registry.manifests import orders, refunds
 
@@ -206,13 +205,7 @@ def test_switches_thrown_beside_publications_all_count(crowd: House) -> None:
     before = generation_of(crowd.tenant_id)
 
     def throw(scope: str, target: str) -> KillSwitch:
-        return throw_switch(
-            tenant_id=crowd.tenant_id,
-            scope=scope,
-            target_id=target,
-            reason="Stop.",
-            actor=crowd.actor("operator"),
-        )
+        return crowd.throw(scope, target)
 
     outcomes = at_once(
         lambda: crowd.publish(version),

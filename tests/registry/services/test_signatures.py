@@ -18,11 +18,11 @@ from contextos.core.signing import Ed25519Signer, KeyPurpose
 from contextos.identity.keyring import key_store
 from contextos.review.signatures import type_for_tenant
 from registry.models import AdapterVersion
-from registry.resolution import build_snapshot
 from registry.selectors import PAYLOAD_TYPE, manifest_of, open_version, signed_manifest
 from tests.putting_back import triggers_asleep
 from tests.registry.house import House
 from tests.registry.manifests import orders, refunds, wider
+from tests.registry.offered import offered
 
 Forge = Callable[[House, AdapterVersion], dict[str, Any]]
 
@@ -119,12 +119,16 @@ def test_a_forged_version_is_refused_on_every_load(house: House, forgery: str) -
             load(forged)
         assert refusal.value.code in {"signature.invalid", "signature.malformed"}
     opened = open_version(forged)
-    assert (opened.manifest, opened.signature_valid) == (None, False)
+    assert (opened.document, opened.signature_valid) == (None, False)
     assert opened.problem
-    snapshot = build_snapshot(house.tenant_id, "production", 1)
-    assert set(snapshot.capabilities) == {"payments.issue_refund"}
-    assert set(snapshot.unusable) == {version.version_id}
-    assert bystander.version_id not in snapshot.unusable
+    offers = offered(house.tenant_id)
+    assert {name for name, offer in offers.items() if not offer.refusal} == {
+        "payments.issue_refund"
+    }
+    assert offers["payments.issue_refund"].capability.version_id == bystander.version_id
+    refused = offers["orders.lookup"].refusal
+    assert refused is not None
+    assert (refused.code, opened.problem in refused.message) == ("pin.revoked", True)
 
 
 @pytest.mark.proves("B2")
