@@ -45,21 +45,23 @@ class Drafted:
 
 def draft_from(found: Discovered, *, base: Document) -> Drafted:
     """The manifest that `base` becomes when it tells the truth about the live server."""
-    known = {item.get("mcp_tool_name"): item for item in base.get("capabilities") or []}
+    known = _by_tool(base.get("capabilities") or [])
     schemas = dict(base.get("schemas") or {})
     domain = _domain(str(base.get("adapter_id", "")))
-    names = {str(item.get("capability_id")) for item in known.values()}
-    capabilities, added, changed = [], [], []
+    names = {str(item.get("capability_id")) for items in known.values() for item in items}
+    capabilities: list[dict[str, Any]] = []
+    added, changed = [], []
     for tool in found.tools:
-        before = known.get(tool["name"])
-        item = _kept(before, tool) if before else _careful(tool, domain, names)
-        if before is None:
+        before = known.get(tool["name"], [])
+        items = [_kept(item, tool) for item in before] or [_careful(tool, domain, names)]
+        if not before:
             added.append(tool["name"])
-            names.add(item["capability_id"])
-        elif _pinned(before, tool, schemas):
+            names.add(items[0]["capability_id"])
+        elif any(_pinned(item, tool, schemas) for item in before):
             changed.append(tool["name"])
-        _place_schemas(item, tool, schemas)
-        capabilities.append(item)
+        for item in items:
+            _place_schemas(item, tool, schemas)
+        capabilities += items
     offered = {tool["name"] for tool in found.tools}
     gone = tuple(sorted(str(name) for name in known if name not in offered))
     manifest = {name: value for name, value in base.items() if name not in _OWN_TO_A_VERSION}
@@ -77,6 +79,14 @@ def draft_from(found: Discovered, *, base: Document) -> Drafted:
 
 
 # --- tools ---------------------------------------------------------------------------------------
+def _by_tool(capabilities: Iterable[Document]) -> dict[Any, list[Document]]:
+    """A tool may serve several capabilities, each with its own class, mode and bounds."""
+    found: dict[Any, list[Document]] = {}
+    for item in capabilities:
+        found.setdefault(item.get("mcp_tool_name"), []).append(item)
+    return found
+
+
 def _kept(before: Document, tool: Document) -> dict[str, Any]:
     """What people decided stays; what the server says of the tool is taken as it says it now."""
     icons = _icons(tool) or before.get("icons") or []

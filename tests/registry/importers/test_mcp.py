@@ -87,6 +87,21 @@ def test_what_people_decided_of_a_known_tool_is_kept_when_the_server_changes_it(
     assert "schema://payments.lookup_transaction.input.v1" not in drafted.manifest["schemas"]
 
 
+@pytest.mark.proves("B5")
+def test_every_capability_that_a_tool_serves_is_kept_as_it_was_decided() -> None:
+    base = payments()
+    bounded = {
+        **base["capabilities"][1],
+        "capability_id": "payments.issue_small_refund",
+        "arg_constraints": {"amount_inr": {"max": 500}},
+    }
+    base["capabilities"].append(bounded)
+    drafted = draft_from(found(live(payments())), base=base)
+    kept = {item["capability_id"]: item for item in drafted.manifest["capabilities"]}
+    assert kept == {item["capability_id"]: item for item in base["capabilities"]}
+    assert (drafted.added, drafted.changed, drafted.gone) == ((), (), ())
+
+
 def test_two_tools_never_get_one_id() -> None:
     tools = [{"name": name, "inputSchema": ANY} for name in ("get-it", "get_it", "9 lives", "✓")]
     drafted = draft_from(found(tools), base={"adapter_id": "adp_odd_mcp"})
