@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 _ADAPTER_PREFIX = "adp_"
@@ -37,6 +37,14 @@ class CapabilityName:
 def operation_of(name: str) -> str:
     """The part after the first dot; a name without a dot is its own operation."""
     return name.partition(".")[2] or name
+
+
+def adapter_meant(given: str, adapters: Collection[str]) -> str | None:
+    """The adapter of exactly this id, else the only one that continues it."""
+    if given in adapters:
+        return given
+    continuing = [adapter for adapter in adapters if adapter.startswith(f"{given}_")]
+    return continuing[0] if given and len(continuing) == 1 else None
 
 
 class CapabilityNames:

@@ -10,12 +10,11 @@ from typing import Any
 from contextos.core.canonical import canonicalise, digest_bytes
 from contextos.core.errors import coded_error
 from contextos.core.modes import ApprovalMode, exceeds
-from registry.capability_names import operation_of
+from registry.capability_names import adapter_meant, operation_of
 from registry.generation_cache import GenerationCache
 from registry.grants import (
     NamedCapability,
     PermittedCapability,
-    adapter_meant,
     named_capabilities,
 )
 from registry.opened_cache import trusted_kids

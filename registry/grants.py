@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from registry.capability_names import adapter_meant
 from registry.packs import ContextPack, Permission, RunScope
 from registry.packs.permissions import fits_scope
 from registry.pins import PinnedVersion, Refusal
@@ -90,11 +91,3 @@ def _speaking(
         for name in pinned[adapter_id].opened.by_spelling.get(permission.capability, ()):
             side.setdefault((adapter_id, name), []).append(permission)
     return grants, denials
-
-
-def adapter_meant(given: str, adapters: Sequence[str]) -> str | None:
-    """The adapter of exactly this id, else the only one that continues it."""
-    if given in adapters:
-        return given
-    continuing = [adapter for adapter in adapters if adapter.startswith(f"{given}_")]
-    return continuing[0] if given and len(continuing) == 1 else None

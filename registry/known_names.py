@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from registry.capability_names import operation_of
+from registry.capability_names import adapter_meant, operation_of
 from registry.models import Adapter, Capability
+from registry.policy.selectors import spellings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,16 +15,13 @@ class KnownNames:
     """Every adapter, and what is published of each in any environment."""
 
     adapters: frozenset[str]
+    published: frozenset[str]  # those of them that have something published
     modes: Mapping[tuple[str, str], str]  # (adapter, capability id or operation) -> declared mode
-    capability_ids: frozenset[str]
+    spellings: frozenset[str]  # every name under which a rule meets something published
 
     def adapter_meant(self, given: str) -> str | None:
         """The adapter of exactly this id, else the only published one that continues it."""
-        if given in self.adapters:
-            return given
-        published = {adapter for adapter, _ in self.modes}
-        continuing = [adapter for adapter in published if adapter.startswith(f"{given}_")]
-        return continuing[0] if given and len(continuing) == 1 else None
+        return given if given in self.adapters else adapter_meant(given, self.published)
 
     def mode_of(self, adapter_id: str, capability: str) -> str | None:
         """The declared mode of a published capability; None = nothing of that name."""
@@ -31,10 +29,7 @@ class KnownNames:
 
     def knows(self, spelling: str) -> bool:
         """Whether a rule that names this capability can ever match something published."""
-        if spelling in self.capability_ids:
-            return True
-        adapter, _, operation = spelling.partition(".")
-        return (adapter, operation) in self.modes
+        return spelling in self.spellings
 
 
 def known_names(tenant_id: str) -> KnownNames:
@@ -44,8 +39,10 @@ def known_names(tenant_id: str) -> KnownNames:
         "version__adapter__adapter_id", "capability_id", "approval_mode"
     )
     modes: dict[tuple[str, str], str] = {}
+    spellings: set[str] = set()
     for adapter_id, capability_id, mode in rows:
         modes[(adapter_id, capability_id)] = mode
         modes[(adapter_id, operation_of(capability_id))] = mode
-    names = frozenset(capability_id for _, capability_id, _ in rows)
-    return KnownNames(frozenset(adapters), modes, names)
+        spellings |= spellings_of(capability_id, adapter_id)
+    published = frozenset(adapter_id for adapter_id, _ in modes)
+    return KnownNames(frozenset(adapters), published, modes, frozenset(spellings))

@@ -38,18 +38,22 @@ def _named(value: Any) -> frozenset[str]:
 
 
 def _capability_names(capability: Mapping[str, Any]) -> frozenset[str]:
-    """Its id, and every spelling `adapter.operation` that stands for the same.
-
-    A shortened adapter (`adp_payments` for `adp_payments_mcp`) counts too: publication resolves
-    names against the registry, but a deny that was not resolved must not fall silent.
-    """
     own, adapter = capability.get("capability_id"), capability.get("adapter_id")
     if not isinstance(own, str):
         return frozenset()
-    if not isinstance(adapter, str) or "." not in own:
-        return frozenset({own})
-    operation = own.partition(".")[2]
-    return frozenset({own, *(f"{name}.{operation}" for name in _shortened(adapter))})
+    return spellings_of(own, adapter) if isinstance(adapter, str) else frozenset({own})
+
+
+def spellings_of(capability_id: str, adapter_id: str) -> frozenset[str]:
+    """Its id, and every spelling `adapter.operation` that stands for the same in a rule.
+
+    A shortened adapter (`adp_payments` for `adp_payments_mcp`) counts too: a deny must not fall
+    silent because nobody wrote the name out.
+    """
+    _, dot, operation = capability_id.partition(".")
+    if not dot:
+        return frozenset({capability_id})
+    return frozenset({capability_id, *(f"{name}.{operation}" for name in _shortened(adapter_id))})
 
 
 def _shortened(adapter: str) -> list[str]:

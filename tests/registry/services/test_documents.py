@@ -327,6 +327,19 @@ def test_rules_that_loosen_or_never_apply_are_shown_to_the_reviewer(house: House
     }
 
 
+@pytest.mark.parametrize("spelling", ["adp_payments", "adp_payments_mcp", "payments"])
+def test_a_rule_that_shortens_the_adapter_applies_and_so_is_not_warned_of(
+    house: House, spelling: str
+) -> None:
+    house.published(refunds(adapter_id="adp_payments_mcp"))
+    rules = bundle()["rules"]
+    for rule in rules:
+        rule["applies_to"] = {"capability": f"{spelling}.issue_refund"}
+    assert _rules(policy_walk(house).draft(bundle(rules=rules, tests=[]))) == {
+        "bundle.tests_missing": "warn"
+    }
+
+
 # --- shadow --------------------------------------------------------------------------------------
 def test_a_bundle_in_shadow_stands_beside_the_one_that_decides(house: House) -> None:
     walk = policy_walk(house)
