@@ -34,8 +34,7 @@ class TenantDocuments:
     packs: Mapping[str, ContextPack]  # by ref, those that new runs may carry
     bundles: tuple[OpenedBundle, ...]
     shadow_bundles: tuple[OpenedBundle, ...] = ()
-    unusable_packs: Mapping[str, str] = field(default_factory=dict)  # ref -> why
-    unusable_bundles: Mapping[str, str] = field(default_factory=dict)
+    unusable_bundles: Mapping[str, str] = field(default_factory=dict)  # ref -> why
 
     def packs_for(self, intent: str | None) -> tuple[str, ...]:
         """The refs that a run for this intent carries unless it names its own."""
@@ -66,7 +65,7 @@ _bundles: OpenedCache[PolicyBundleVersion, OpenedBundle] = OpenedCache(open_bund
 def build_documents(tenant_id: str, generation: int) -> TenantDocuments:
     """Read and open what is published, in two statements."""
     kids = trusted_kids()
-    packs, unusable_packs = _opened(ContextPackVersion, tenant_id, _packs, kids)
+    packs, _ = _opened(ContextPackVersion, tenant_id, _packs, kids)
     bundles, unusable_bundles = _opened(PolicyBundleVersion, tenant_id, _bundles, kids)
     deciding = [found for row, found in bundles if not row.shadow]
     watching = [found for row, found in bundles if row.shadow]
@@ -75,7 +74,6 @@ def build_documents(tenant_id: str, generation: int) -> TenantDocuments:
         packs={row.ref: pack for row, pack in packs},
         bundles=tuple(deciding),
         shadow_bundles=tuple(watching),
-        unusable_packs={row.ref: why for row, why in unusable_packs},
         unusable_bundles={row.ref: why for row, why in unusable_bundles if not row.shadow},
     )
 

@@ -76,6 +76,13 @@ def binding_name(protocol: str) -> str:
     return BINDING_BY_PROTOCOL.get(protocol, FALLBACK_BINDING)
 
 
+def decision_key(name: str) -> str:
+    """A decision's key as it is kept and compared: `decision.` at its head says nothing."""
+    while name.startswith(_DECISION_PREFIX) and name != _DECISION_PREFIX:
+        name = name.removeprefix(_DECISION_PREFIX)
+    return name
+
+
 def schema_uri(ref: str) -> str:
     """A schema reference as a `schema://` key; one that names another scheme stays as it is."""
     if ref.startswith("#/schemas/") and "/" not in ref.removeprefix("#/schemas/"):
@@ -222,8 +229,8 @@ def _collect_decisions(capability: dict[str, Any], pointer: str, origins: Origin
     bindings = capability.get("decision_bindings")
     if not isinstance(bindings, list | None):
         return
-    collected = [_decision_key(item) for item in bindings or []]
-    lone = _decision_key(capability.get("decision_binding"))
+    collected = [_bare_key(item) for item in bindings or []]
+    lone = _bare_key(capability.get("decision_binding"))
     if isinstance(lone, str):
         del capability["decision_binding"]
         if lone not in collected:
@@ -234,12 +241,8 @@ def _collect_decisions(capability: dict[str, Any], pointer: str, origins: Origin
     capability["decision_bindings"] = collected
 
 
-def _decision_key(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    while value.startswith(_DECISION_PREFIX) and value != _DECISION_PREFIX:
-        value = value.removeprefix(_DECISION_PREFIX)
-    return value
+def _bare_key(value: Any) -> Any:
+    return decision_key(value) if isinstance(value, str) else value
 
 
 def _move_schema(

@@ -1,7 +1,5 @@
 """Remembers where the parts of a normalised document stood in the document its author wrote."""
 
-from collections.abc import Mapping
-
 from contextos.core.json_pointer import escape
 
 
@@ -25,11 +23,6 @@ class Origins:
             prefix, _, token = prefix.rpartition("/")
             rest = f"/{token}{rest}"
         return pointer
-
-    @property
-    def moves(self) -> Mapping[str, str]:
-        """Every move, normalised pointer to author's pointer."""
-        return dict(self._moved)
 
 
 def member(pointer: str, *names: str | int) -> str:

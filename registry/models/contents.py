@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.db import models
 
-from contextos.core.modes import ApprovalMode, CapabilityClass
 from contextos.identity.models import Tenant
 from registry.models.adapters import AdapterVersion
 
@@ -59,16 +58,6 @@ class Capability(models.Model):
 
     def __str__(self) -> str:
         return self.capability_id
-
-    @staticmethod
-    def known_classes() -> list[str]:
-        """The five classes, for filters."""
-        return [item.value for item in CapabilityClass]
-
-    @staticmethod
-    def known_modes() -> list[str]:
-        """The five modes in order of risk, for filters."""
-        return [item.value for item in ApprovalMode]
 
 
 class Scope(models.Model):

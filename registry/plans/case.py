@@ -8,16 +8,18 @@ from typing import Any
 
 from contextos.core.modes import ApprovalMode
 from registry.capability_names import CapabilityName
+from registry.manifest.normalise import decision_key
 from registry.packs import Permission, PermissionMatch, RunScope
 from registry.plans.documents import Plan, PlanRun, Step
 from registry.plans.expansion import Part
 from registry.plans.modes import EffectiveMode, effective_mode
 from registry.plans.once import once
 from registry.plans.ordering import StepOrder
-from registry.plans.pack import KEY, PlanCapability, PlanPack, drop_decision_prefix, read_mode
+from registry.plans.pack import KEY, PlanCapability, PlanPack
 from registry.plans.types import PlannedCall, PolicyAhead
 from registry.policy import Foresight
 from registry.policy.constraints import Violation, check_args
+from registry.policy.types import mode_named
 from registry.validation import Problem
 
 
@@ -75,7 +77,7 @@ class Case:
         return grants[0] if len(grants) == 1 else min(grants, key=self._offences, default=None)
 
     def _offences(self, permission: Permission) -> int:
-        limit, mode = read_mode(permission.approval_mode), self.mode.effective
+        limit, mode = mode_named(permission.approval_mode), self.mode.effective
         beyond = limit is not None and mode is not None and mode > limit
         broken = self._violations_of(permission.arg_constraints)
         return len(broken) + beyond + self.contradicts_binding(permission)
@@ -85,7 +87,7 @@ class Case:
         wanted, granted = self.step.decision_binding, permission.decision_binding
         if wanted is None or granted is None or self.is_expanded:
             return False
-        return drop_decision_prefix(wanted) != drop_decision_prefix(granted)
+        return decision_key(wanted) != decision_key(granted)
 
     @once
     def foresight(self) -> Foresight | None:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextos.core.errors import ContextOSError
 from contextos.core.idempotency_keys import key_fault
 from contextos.core.modes import CapabilityClass
+from registry.manifest.normalise import decision_key
 from registry.plans.case import Case
-from registry.plans.pack import KEY, drop_decision_prefix, read_mode
+from registry.plans.pack import KEY
 from registry.policy.constraints import ABSENT, look_up, unsafe_integer
 from registry.policy.obligations import ARGUMENT
+from registry.policy.types import mode_named
 from registry.schema_explain import show
 from registry.validation import Problem
 
@@ -230,7 +232,7 @@ def check_modes(case: Case) -> Found:
     ):
         if limit is None:
             continue
-        mode = read_mode(limit)
+        mode = mode_named(limit)
         if mode is None:
             yield "mode.unknown", f"The {whose} names a mode that is not one of the five."
         elif effective is not None and effective > mode:
@@ -244,7 +246,7 @@ def check_decision(case: Case) -> Found:
     if wanted is None or case.is_expanded:
         return
     declared = case.capability.decision_bindings if case.capability else frozenset()
-    if declared and drop_decision_prefix(wanted) not in declared:
+    if declared and decision_key(wanted) not in declared:
         sentence = f"{show(case.part.shown_id)} does not serve the decision {show(wanted)}."
         yield "decision.mismatch", sentence
     elif case.permission is not None and case.contradicts_binding(case.permission):

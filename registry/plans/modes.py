@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from contextos.core.modes import ApprovalMode, highest
-from registry.plans.pack import PlanCapability, PlanPack, read_mode
+from registry.plans.pack import PlanCapability, PlanPack
 from registry.policy.constraints import is_satisfied
 from registry.policy.terms import fits
+from registry.policy.types import mode_named
 
 NEEDS_APPROVAL = frozenset({ApprovalMode.NETWORK, ApprovalMode.DELEGATED, ApprovalMode.DESTRUCTIVE})
 
@@ -33,7 +34,7 @@ def effective_mode(
     maximum = None if capability is None else capability.mode
     if capability is None or maximum is None:
         return EffectiveMode(None)
-    named = [read_mode(value) for value in _applying(pack, capability, args)]
+    named = [mode_named(value) for value in _applying(pack, capability, args)]
     lowered = [
         mode
         for mode in named

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from contextos.core.modes import ApprovalMode, CapabilityClass, is_write_class
 from registry.capability_names import CapabilityName, CapabilityNames
+from registry.manifest.normalise import decision_key
 from registry.packs import (
     Permission,
     PermissionMatch,
@@ -17,6 +18,7 @@ from registry.packs import (
     read_permission,
 )
 from registry.plans.reading import list_at, object_at
+from registry.policy.types import mode_named
 from registry.skills import Skill, newest, read_skill
 from registry.validation import Validator, compile_schema
 
@@ -27,21 +29,6 @@ _USABLE = frozenset({"active", "enabled", "published", "deprecated"})
 _ONLY_ACT_HAS = frozenset(
     {ApprovalMode.LOCAL_WRITE, ApprovalMode.DELEGATED, ApprovalMode.DESTRUCTIVE}
 )
-
-
-def read_mode(value: Any) -> ApprovalMode | None:
-    """The mode a value names, if it names one."""
-    try:
-        return ApprovalMode(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-
-
-def drop_decision_prefix(key: str) -> str:
-    """A decision key as it is compared: `decision.` at its head says nothing."""
-    while key.startswith("decision.") and key != "decision.":
-        key = key.removeprefix("decision.")
-    return key
 
 
 @dataclass(frozen=True)
@@ -59,7 +46,7 @@ class PlanCapability:
     @cached_property
     def mode(self) -> ApprovalMode | None:
         """The declared maximum."""
-        return read_mode(self.raw.get("approval_mode"))
+        return mode_named(self.raw.get("approval_mode"))
 
     @cached_property
     def capability_class(self) -> CapabilityClass | None:
@@ -120,7 +107,7 @@ class PlanCapability:
     def decision_bindings(self) -> frozenset[str]:
         listed = self.raw.get("decision_bindings")
         found = [*(listed if isinstance(listed, list) else ()), self.raw.get("decision_binding")]
-        return frozenset(drop_decision_prefix(item) for item in found if isinstance(item, str))
+        return frozenset(decision_key(item) for item in found if isinstance(item, str))
 
     @cached_property
     def evidence_keys(self) -> tuple[str, ...] | None:

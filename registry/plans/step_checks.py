@@ -10,7 +10,7 @@ from typing import Any
 from contextos.core.modes import highest
 from registry.plans.case import Case, Surroundings
 from registry.plans.documents import Step
-from registry.plans.pack import read_mode
+from registry.policy.types import mode_named
 from registry.preconditions import holds
 from registry.schema_explain import show
 from registry.skills import Skill
@@ -101,7 +101,7 @@ def check_requested_mode(subject: StepCase) -> Found:
     requested = subject.step.mode_requested
     if requested is None:
         return
-    mode = read_mode(requested)
+    mode = mode_named(requested)
     if mode is None:
         yield "mode.unknown", f"The requested mode {show(requested)} is not one of the five."
         return

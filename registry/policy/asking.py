@@ -10,7 +10,7 @@ from registry.policy.bundles import CompiledBundle, CompiledGuardrail, CompiledR
 from registry.policy.codes import Reason
 from registry.policy.logic import Facts, LogicError, read_facts
 from registry.policy.selectors import CallScope
-from registry.policy.types import PolicyDecision, PolicyInputs, RuleKind
+from registry.policy.types import PolicyDecision, PolicyInputs, RuleKind, mode_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +125,3 @@ def _holds(name: str, holds: Callable[[Facts], bool], facts: Facts, found: Findi
     except LogicError:
         found.failed.append(name)
         return False
-
-
-def mode_named(value: object) -> ApprovalMode | None:
-    """The mode a value names, if it names one."""
-    try:
-        return ApprovalMode(value) if isinstance(value, str) else None
-    except ValueError:
-        return None

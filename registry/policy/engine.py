@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from contextos.core.canonical import digest
 from contextos.core.modes import ApprovalMode
-from registry.policy.asking import Findings, PolicyCase, ask, mode_named, open_case
+from registry.policy.asking import Findings, PolicyCase, ask, open_case
 from registry.policy.bundles import CompiledBundle
 from registry.policy.codes import Reason
 from registry.policy.duties import duties_of
 from registry.policy.terms import Terms, settle_terms
-from registry.policy.types import PolicyDecision, PolicyInputs, RuleKind
+from registry.policy.types import PolicyDecision, PolicyInputs, RuleKind, mode_named
 
 
 def evaluate(

@@ -111,6 +111,14 @@ def time_facts(at: datetime) -> dict[str, Any]:
     }
 
 
+def mode_named(value: object) -> ApprovalMode | None:
+    """The mode a value names, if it names one."""
+    try:
+        return ApprovalMode(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
 class RuleKind(IntEnum):
     """What a rule asks for; the greater beats the lesser."""
 

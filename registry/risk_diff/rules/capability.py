@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from contextos.core.modes import ApprovalMode, CapabilityClass
+from registry.manifest.normalise import decision_key
 from registry.risk_diff.comparers import (
     NARROWS,
     NEUTRAL,
@@ -112,7 +113,7 @@ def check_decisions(capability: Place) -> Iterator[Note]:
 
 
 def _bare(decisions: list[object]) -> list[object]:
-    return [name.removeprefix("decision.") if isinstance(name, str) else name for name in decisions]
+    return [decision_key(name) if isinstance(name, str) else name for name in decisions]
 
 
 def _decision_changes(place: Place, old: list[object], new: list[object]) -> Iterator[Note]:
