@@ -197,7 +197,7 @@ def _discovered_at(adapter: Adapter) -> datetime | None:
 def _sessions(adapter: Adapter) -> int | None:
     """Those with the servers of its published versions, whatever credential they show."""
     found = [
-        (version.environment, open_version(version).manifest or {})
+        (version.environment, open_version(version).document or {})
         for version in _published(adapter)
     ]
     servers = [
@@ -223,7 +223,7 @@ def _address(ref: EndpointRef) -> str:
 
 
 def _capabilities(adapter: Adapter, calls: Sequence[Seen]) -> tuple[CapabilityHealth, ...]:
-    manifests = [open_version(version).manifest for version in _published(adapter)]
+    manifests = [open_version(version).document for version in _published(adapter)]
     declared = {
         str(item["capability_id"]): item
         for manifest in manifests

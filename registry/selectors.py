@@ -10,9 +10,10 @@ from django.db.models import Count, Prefetch, Q, QuerySet
 
 from audit.artefacts import read_artefact
 from contextos.core import strict_json
-from contextos.core.errors import ContextOSError, coded_error
+from contextos.core.errors import coded_error
 from contextos.core.signing import KeyPurpose
 from contextos.review.signatures import open_signed, type_for_tenant
+from contextos.review.signed_documents import OpenedDocument, opened_by
 from contextos.review.states import SIGNED, VersionState
 from registry.manifest import MAX_MANIFEST_BYTES
 from registry.models import (
@@ -79,10 +80,9 @@ def active_version(adapter_pk: int, environment: str) -> AdapterVersion | None:
     ).first()
 
 
-def catalogue(tenant_id: str, *, environment: str | None = None) -> QuerySet[Capability]:
+def catalogue(tenant_id: str) -> QuerySet[Capability]:
     """Everything published, for people who browse."""
-    rows = Capability.objects.filter(tenant_id=tenant_id, is_active=True)
-    return rows.filter(environment=environment) if environment else rows
+    return Capability.objects.filter(tenant_id=tenant_id, is_active=True)
 
 
 def thrown_switches(tenant_id: str) -> QuerySet[KillSwitch]:
@@ -137,23 +137,9 @@ def manifest_of(version: AdapterVersion) -> dict[str, Any]:
     return _decoded(read_artefact(tenant_id=version.tenant_id, digest=version.digest))
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedVersion:
-    """A version's manifest if it can be believed, else the reason why not."""
-
-    manifest: dict[str, Any] | None
-    signature_valid: bool | None  # None: no signature is due in this state
-    problem: str | None
-
-
-def open_version(version: AdapterVersion) -> OpenedVersion:
+def open_version(version: AdapterVersion) -> OpenedDocument:
     """For pages and answers, which show a tampered version as tampered instead of failing."""
-    signed = version.state in SIGNED
-    try:
-        manifest = manifest_of(version)
-    except ContextOSError as refusal:
-        return OpenedVersion(None, False if signed else None, refusal.message)
-    return OpenedVersion(manifest, True if signed else None, None)
+    return opened_by(manifest_of, version)
 
 
 def signed_manifest(version: AdapterVersion) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, cast
 
 from django.contrib.auth.models import Group
@@ -16,7 +17,7 @@ from approvals.roles import REVIEWERS
 from approvals.selectors import VOTE, group_sizes
 from contextos.core.events import Actor
 from contextos.review import documents
-from contextos.review.document_kinds import Drafting, make_way, review_kind
+from contextos.review.document_kinds import make_way, review_kind
 from contextos.review.documents import DocumentKind
 from contextos.review.findings import Finding
 from contextos.review.kinds import ReviewKind
@@ -93,14 +94,13 @@ GATES: ReviewKind[GateVersion] = review_kind(
     on_retire=_take_permission,
 )
 
-_drafting = Drafting(GATE_DOCUMENTS)
-create_draft = _drafting.create_draft
-replace_draft = _drafting.replace_draft
-_lifecycle = ReviewedLifecycle(GATES)
-submit = _lifecycle.submit
-approve = _lifecycle.approve
-reject = _lifecycle.reject
-request_changes = _lifecycle.request_changes
-comment = _lifecycle.comment
-publish = _lifecycle.publish
-retire = _lifecycle.retire
+create_draft = partial(documents.create_draft, GATE_DOCUMENTS)
+replace_draft = partial(documents.replace_draft, GATE_DOCUMENTS)
+GATE_LIFECYCLE = ReviewedLifecycle(GATES)
+submit = GATE_LIFECYCLE.submit
+approve = GATE_LIFECYCLE.approve
+reject = GATE_LIFECYCLE.reject
+request_changes = GATE_LIFECYCLE.request_changes
+comment = GATE_LIFECYCLE.comment
+publish = GATE_LIFECYCLE.publish
+retire = GATE_LIFECYCLE.retire

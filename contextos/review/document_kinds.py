@@ -1,13 +1,12 @@
-"""One kind of reviewed document: its drafting, and its part in the shared review machinery."""
+"""One kind of reviewed document and its part in the shared review machinery."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from contextos.core.events import Actor
 from contextos.core.signing import KeyPurpose
-from contextos.identity.models import User
 from contextos.review import documents, services
 from contextos.review.document_versions import DocumentVersion
 from contextos.review.documents import DocumentKind
@@ -17,51 +16,6 @@ from contextos.review.states import VersionState
 
 D = TypeVar("D", bound=DocumentVersion)
 Hook = Callable[[D, Actor], None]
-
-
-class Drafting(Generic[D]):
-    """The two ways to write a draft, for one kind."""
-
-    def __init__(self, kind: DocumentKind[D]) -> None:
-        self.kind = kind
-
-    def create_draft(
-        self,
-        *,
-        tenant_id: str,
-        document: Mapping[str, Any],
-        author: User,
-        actor: Actor,
-        document_id: str | None = None,
-    ) -> D:
-        """A new draft; where `document_id` is given, the document has to bear it."""
-        return documents.create_draft(
-            self.kind,
-            tenant_id=tenant_id,
-            document=document,
-            author=author,
-            actor=actor,
-            document_id=document_id,
-        )
-
-    def replace_draft(
-        self,
-        *,
-        version_id: str,
-        document: Mapping[str, Any],
-        editor: User,
-        actor: Actor,
-        expected_digest: str | None = None,
-    ) -> D:
-        """Write on a draft that nobody else changed since the editor looked."""
-        return documents.replace_draft(
-            self.kind,
-            version_id=version_id,
-            document=document,
-            editor=editor,
-            actor=actor,
-            expected_digest=expected_digest,
-        )
 
 
 def _nothing(version: DocumentVersion, actor: Actor) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from audit.artefacts import read_artefact
 from contextos.core import strict_json
 from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.signing import KeyPurpose
 from contextos.review.document_versions import DocumentVersion
+from contextos.review.models import ReviewedVersion
 from contextos.review.signatures import open_signed, type_for_tenant
 from contextos.review.states import SIGNED
+
+V = TypeVar("V", bound=ReviewedVersion)
 
 MAX_DOCUMENT_BYTES = 5 * 1024 * 1024
 
@@ -52,9 +56,14 @@ def signed_document(version: DocumentVersion) -> dict[str, Any]:
 
 def open_document(version: DocumentVersion) -> OpenedDocument:
     """For pages and answers, which show a tampered version as tampered instead of failing."""
+    return opened_by(document_of, version)
+
+
+def opened_by(reader: Callable[[V], dict[str, Any]], version: V) -> OpenedDocument:
+    """What a reader makes of a version, or its refusal in words."""
     signed = version.state in SIGNED
     try:
-        document = document_of(version)
+        document = reader(version)
     except ContextOSError as refusal:
         return OpenedDocument(None, False if signed else None, refusal.message)
     return OpenedDocument(document, True if signed else None, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from rest_framework import generics, serializers
@@ -78,13 +78,13 @@ class RegistryView(APIView):
     def adapter(self) -> Adapter:
         """The adapter of the address."""
         found = adapters_of(self.tenant_id).filter(adapter_id=self.kwargs["adapter_id"]).first()
-        return found or _absent(Adapter)
+        return found or _absent()
 
     def version(self, name: str | None = None) -> AdapterVersion:
         """The version of the address, or another one of the same adapter."""
         wanted = name if name is not None else self.kwargs["version"]
         found = find_version(self.tenant_id, self.kwargs["adapter_id"], wanted)
-        return found or _absent(AdapterVersion)
+        return found or _absent()
 
     def body(self, kind: type[S]) -> dict[str, Any]:
         """The request's body, checked by a serializer."""
@@ -127,5 +127,5 @@ class RegistryList(RegistryView, generics.GenericAPIView[Any]):
             )
 
 
-def _absent(kind: type[Any]) -> Any:
+def _absent() -> NoReturn:
     raise coded_error("request.not_found")

@@ -8,10 +8,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from contextos.review.document_versions import DocumentVersion
-from contextos.review.signed_documents import OpenedDocument
 from contextos.review.states import VersionState
 from registry.api.serializers import (
     FindingSerializer,
+    OpenedAnswers,
     PersonSerializer,
     ReviewSerializer,
     VersionRefSerializer,
@@ -46,7 +46,7 @@ class DocumentSummarySerializer(serializers.Serializer[Any]):
     ended_at = serializers.DateTimeField(allow_null=True)
 
 
-class DocumentSerializer(DocumentSummarySerializer):
+class DocumentSerializer(OpenedAnswers, DocumentSummarySerializer):
     """A version in full; wants `opened` (signed_documents.open_document) in its context."""
 
     editors = serializers.ListField(child=serializers.CharField())
@@ -64,22 +64,10 @@ class DocumentSerializer(DocumentSummarySerializer):
         help_text="As it is stored; null when its signature or digest is refused."
     )
 
-    def get_signature_valid(self, version: DocumentVersion) -> bool | None:
-        """Whether a trusted key signed exactly this document."""
-        return self._opened().signature_valid
-
-    def get_problem(self, version: DocumentVersion) -> str | None:
-        """In words."""
-        return self._opened().problem
-
     @extend_schema_field({"type": ["object", "null"], "additionalProperties": True})
     def get_document(self, version: DocumentVersion) -> dict[str, Any] | None:
         """As it is stored."""
-        return self._opened().document
-
-    def _opened(self) -> OpenedDocument:
-        opened: OpenedDocument = self.context["opened"]
-        return opened
+        return self.opened().document
 
 
 class PackSummarySerializer(DocumentSummarySerializer):
@@ -123,7 +111,7 @@ class PolicySerializer(PolicySummarySerializer, DocumentSerializer):
     @extend_schema_field(BundleTestSerializer(many=True, allow_null=True))
     def get_test_results(self, version: DocumentVersion) -> Any:
         """Of a bundle that can be compiled."""
-        document = self._opened().document
+        document = self.opened().document
         invalid = any(item["rule"] == "bundle.invalid" for item in version.findings)
         if document is None or invalid:
             return None

@@ -7,9 +7,10 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from contextos.review.signed_documents import OpenedDocument
 from contextos.review.states import VersionState
 from registry.models import Adapter, AdapterVersion, Capability
-from registry.selectors import OpenedVersion, Stops
+from registry.selectors import Stops
 
 
 class PersonSerializer(serializers.Serializer[Any]):
@@ -129,7 +130,26 @@ class VersionSummarySerializer(serializers.Serializer[Any]):
         }
 
 
-class VersionSerializer(VersionSummarySerializer):
+class OpenedAnswers:
+    """What an answer says of a document that was opened for it, as `opened` in its context."""
+
+    context: Any
+
+    def get_signature_valid(self, version: Any) -> bool | None:
+        """Whether a trusted key signed exactly this document."""
+        return self.opened().signature_valid
+
+    def get_problem(self, version: Any) -> str | None:
+        """In words."""
+        return self.opened().problem
+
+    def opened(self) -> OpenedDocument:
+        """As pages and answers see it."""
+        opened: OpenedDocument = self.context["opened"]
+        return opened
+
+
+class VersionSerializer(OpenedAnswers, VersionSummarySerializer):
     """A version in full; wants `findings` and `opened` (selectors.open_version) in its context."""
 
     editors = serializers.ListField(child=serializers.CharField())
@@ -161,22 +181,10 @@ class VersionSerializer(VersionSummarySerializer):
         """In the order of the document."""
         return FindingSerializer(self.context["findings"], many=True).data
 
-    def get_signature_valid(self, version: AdapterVersion) -> bool | None:
-        """Whether a trusted key signed exactly this document."""
-        return self._opened().signature_valid
-
-    def get_problem(self, version: AdapterVersion) -> str | None:
-        """In words."""
-        return self._opened().problem
-
     @extend_schema_field({"type": ["object", "null"], "additionalProperties": True})
     def get_manifest(self, version: AdapterVersion) -> dict[str, Any] | None:
         """As it is stored."""
-        return self._opened().manifest
-
-    def _opened(self) -> OpenedVersion:
-        opened: OpenedVersion = self.context["opened"]
-        return opened
+        return self.opened().document
 
 
 class CapabilitySerializer(serializers.Serializer[Any]):

@@ -35,12 +35,10 @@ urlpatterns = [
     _route(_VERSION, versions.VersionView, "version"),
     _route(f"{_VERSION}/findings", versions.FindingListView, "version-findings"),
     _route(f"{_VERSION}/diff", versions.DiffView, "version-diff"),
-    _route(f"{_VERSION}/submit", lifecycle.SubmitView, "version-submit"),
-    _route(f"{_VERSION}/approve", lifecycle.ApproveView, "version-approve"),
-    _route(f"{_VERSION}/reject", lifecycle.RejectView, "version-reject"),
-    _route(f"{_VERSION}/request-changes", lifecycle.RequestChangesView, "version-request-changes"),
-    _route(f"{_VERSION}/publish", lifecycle.PublishView, "version-publish"),
-    _route(f"{_VERSION}/retire", lifecycle.RetireView, "version-retire"),
+    *(
+        _route(f"{_VERSION}/{step}", view, f"version-{step}")
+        for step, view in lifecycle.STEP_VIEWS.items()
+    ),
     _route("capabilities", capabilities.CapabilityListView, "capabilities"),
     _route("kill-switches", kill_switches.KillSwitchListView, "kill-switches"),
     _route("kill-switches/<str:switch_id>", kill_switches.KillSwitchView, "kill-switch"),

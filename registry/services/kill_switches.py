@@ -23,7 +23,7 @@ def throw_switch(
     require_authority(actor, tenant_id)
     if not reason.strip():
         raise coded_error("kill_switch.reason_missing")
-    target_id = _known_target(tenant_id, scope, target_id)
+    target_id = known_target(tenant_id, scope, target_id)
     switch = KillSwitch(
         switch_id=new_id("kill"),
         tenant_id=tenant_id,
@@ -62,26 +62,25 @@ def lift_switch(*, switch_id: str, actor: Actor, reason: str) -> KillSwitch:
     return switch
 
 
-def _known_target(tenant_id: str, scope: str, target_id: str) -> str:
+def known_target(tenant_id: str, scope: str, target_id: str) -> str:
     """The id that is stopped: a switch on nothing would give a false sense of safety."""
     if scope not in KillScope.values:
         raise coded_error("kill_switch.scope_unknown", data={"known": list(KillScope.values)})
     if scope == KillScope.VERSION:
         target_id = _version_id(tenant_id, target_id)
-    found = {
-        KillScope.ADAPTER: Adapter.objects.filter(tenant_id=tenant_id, adapter_id=target_id),
-        KillScope.VERSION: AdapterVersion.objects.filter(tenant_id=tenant_id, pk=target_id),
-        KillScope.CAPABILITY: Capability.objects.filter(
-            tenant_id=tenant_id, capability_id=target_id
-        ),
-    }
-    if scope == KillScope.TENANT:
-        known = target_id == tenant_id
-    else:
-        known = found[KillScope(scope)].exists()
-    if not known:
+    if not _exists(tenant_id, scope, target_id):
         raise coded_error("kill_switch.target_unknown", data={"scope": scope, "id": target_id})
     return target_id
+
+
+def _exists(tenant_id: str, scope: str, target_id: str) -> bool:
+    if scope == KillScope.TENANT:
+        return target_id == tenant_id
+    if scope == KillScope.ADAPTER:
+        return Adapter.objects.filter(tenant_id=tenant_id, adapter_id=target_id).exists()
+    if scope == KillScope.VERSION:
+        return AdapterVersion.objects.filter(tenant_id=tenant_id, pk=target_id).exists()
+    return Capability.objects.filter(tenant_id=tenant_id, capability_id=target_id).exists()
 
 
 def _version_id(tenant_id: str, written: str) -> str:

@@ -170,11 +170,11 @@ ADAPTER_VERSIONS: ReviewKind[AdapterVersion] = ReviewKind(
     describe=_describe,
 )
 
-_lifecycle = RegistryLifecycle(ADAPTER_VERSIONS)
-submit = _lifecycle.submit
-approve = _lifecycle.approve
-reject = _lifecycle.reject
-request_changes = _lifecycle.request_changes
-comment = _lifecycle.comment
-publish = _lifecycle.publish
-retire = _lifecycle.retire
+ADAPTER_LIFECYCLE = RegistryLifecycle(ADAPTER_VERSIONS)
+submit = ADAPTER_LIFECYCLE.submit
+approve = ADAPTER_LIFECYCLE.approve
+reject = ADAPTER_LIFECYCLE.reject
+request_changes = ADAPTER_LIFECYCLE.request_changes
+comment = ADAPTER_LIFECYCLE.comment
+publish = ADAPTER_LIFECYCLE.publish
+retire = ADAPTER_LIFECYCLE.retire

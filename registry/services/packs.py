@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from contextos.core.events import Actor
 from contextos.review import documents
-from contextos.review.document_kinds import Drafting, make_way, review_kind
+from contextos.review.document_kinds import make_way, review_kind
 from contextos.review.documents import DocumentKind
 from contextos.review.kinds import ReviewKind
 from registry.models import ContextPackVersion, PackReview
@@ -43,6 +44,5 @@ CONTEXT_PACKS: ReviewKind[ContextPackVersion] = review_kind(
     PACK_DOCUMENTS, entry_model=PackReview, reviewer_roles=REVIEWERS, on_publish=_on_publish
 )
 PACK_LIFECYCLE = RegistryLifecycle(CONTEXT_PACKS)
-_drafting = Drafting(PACK_DOCUMENTS)
-create_draft = _drafting.create_draft
-replace_draft = _drafting.replace_draft
+create_draft = partial(documents.create_draft, PACK_DOCUMENTS)
+replace_draft = partial(documents.replace_draft, PACK_DOCUMENTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -13,7 +14,7 @@ from contextos.core.events import Actor
 from contextos.identity.actors import require_authority
 from contextos.review import documents
 from contextos.review import services as review
-from contextos.review.document_kinds import Drafting, make_way, review_kind
+from contextos.review.document_kinds import make_way, review_kind
 from contextos.review.documents import DocumentKind
 from contextos.review.kinds import ReviewKind
 from contextos.review.states import VersionState
@@ -116,6 +117,5 @@ POLICY_BUNDLES: ReviewKind[PolicyBundleVersion] = review_kind(
     BUNDLE_DOCUMENTS, entry_model=PolicyReview, reviewer_roles=REVIEWERS, on_publish=_on_publish
 )
 POLICY_LIFECYCLE = PolicyLifecycle(POLICY_BUNDLES)
-_drafting = Drafting(BUNDLE_DOCUMENTS)
-create_draft = _drafting.create_draft
-replace_draft = _drafting.replace_draft
+create_draft = partial(documents.create_draft, BUNDLE_DOCUMENTS)
+replace_draft = partial(documents.replace_draft, BUNDLE_DOCUMENTS)

@@ -16,11 +16,12 @@ from contextos.core.errors import coded_error
 from contextos.review.document_versions import DocumentVersion
 from contextos.review.signed_documents import open_document
 from registry.api.base import RegistryList, RegistryView
-from registry.api.bodies import ApproveBody, Body, NothingBody, PublishBody, ReasonBody, RefuseBody
+from registry.api.bodies import Body, PublishBody
 from registry.api.etags import etag_of, expected_digest
 from registry.api.parsers import ManifestParser
+from registry.api.views.steps import STEPS, StepView
 from registry.document_selectors import document_versions, find_document, newest_versions
-from registry.roles import AUTHORS, PUBLISHERS, REVIEWERS
+from registry.roles import AUTHORS
 
 _DOCUMENT_BODY = {"application/json": {"type": "object", "additionalProperties": True}}
 _IF_MATCH = OpenApiParameter(
@@ -54,7 +55,7 @@ class DocumentView(RegistryView):
         """The pack or bundle of the address."""
         return str(self.kwargs[self.desk.model.id_column])
 
-    def document_version(self) -> DocumentVersion:
+    def subject(self) -> DocumentVersion:
         """The version of the address."""
         found = find_document(
             self.desk.model, self.tenant_id, self.document_id, self.kwargs["version"]
@@ -140,12 +141,12 @@ class VersionView(DocumentView):
 
     def get(self, request: Request, **address: str) -> Response:
         """One version with its document, findings, reviews and signature."""
-        return self.answer(self.document_version())
+        return self.answer(self.subject())
 
     def put(self, request: Request, **address: str) -> Response:
         """Replace the document of a draft; with If-Match only if nobody edited it meanwhile."""
         changed = self.desk.services.replace_draft(
-            version_id=self.document_version().version_id,
+            version_id=self.subject().version_id,
             document=_sent(request),
             editor=self.person(),
             actor=self.principal.as_actor(),
@@ -154,113 +155,14 @@ class VersionView(DocumentView):
         return self.answer(changed)
 
 
-class SubmitView(DocumentView):
-    """draft -> in_review."""
-
-    roles_by_method = {"POST": AUTHORS}
-
-    def post(self, request: Request, **address: str) -> Response:
-        """Put a draft before reviewers; blocking findings stop it, and it can't be edited after."""
-        self.body(NothingBody)
-        moved = self.desk.lifecycle.submit(
-            version_id=self.document_version().version_id,
-            actor=self.principal.as_actor(),
-            digest=expected_digest(request),
-        )
-        return self.answer(moved)
-
-
-class DecisionView(DocumentView):
-    """What a reviewer says."""
-
-    roles_by_method = {"POST": REVIEWERS}
-    verb: ClassVar[str]
-    body_class: ClassVar[type[Body]]
-
-    def post(self, request: Request, **address: str) -> Response:
-        """Decide on what others wrote."""
-        moved = getattr(self.desk.lifecycle, self.verb)(
-            version_id=self.document_version().version_id,
-            reviewer=self.person(),
-            actor=self.principal.as_actor(),
-            **self.body(self.body_class),
-        )
-        return self.answer(moved)
-
-
-class ApproveView(DecisionView):
-    """One reviewer's yes."""
-
-    verb, body_class = "approve", ApproveBody
-
-
-class RejectView(DecisionView):
-    """One reviewer's no."""
-
-    verb, body_class = "reject", RefuseBody
-
-
-class RequestChangesView(DecisionView):
-    """One reviewer's not yet."""
-
-    verb, body_class = "request_changes", RefuseBody
-
-
-class PublishView(DocumentView):
-    """approved -> published, and deprecated -> published as a rollback."""
-
-    roles_by_method = {"POST": PUBLISHERS}
-
-    def post(self, request: Request, **address: str) -> Response:
-        """Sign and activate an approved version; publishing a deprecated one again rolls back."""
-        moved = self.desk.lifecycle.publish(
-            version_id=self.document_version().version_id,
-            actor=self.principal.as_actor(),
-            **self.body(self.desk.publish_body),
-        )
-        return self.answer(moved)
-
-
-class RetireView(DocumentView):
-    """The end of a version."""
-
-    roles_by_method = {"POST": PUBLISHERS}
-
-    def post(self, request: Request, **address: str) -> Response:
-        """Retire a version for good: from the next call on nothing runs on it."""
-        moved = self.desk.lifecycle.retire(
-            version_id=self.document_version().version_id,
-            actor=self.principal.as_actor(),
-            **self.body(ReasonBody),
-        )
-        return self.answer(moved)
-
-
 # --- one set of views for each kind --------------------------------------------------------------
-_STEPS: tuple[tuple[str, type[DocumentView]], ...] = (
-    ("submit", SubmitView),
-    ("approve", ApproveView),
-    ("reject", RejectView),
-    ("request-changes", RequestChangesView),
-    ("publish", PublishView),
-    ("retire", RetireView),
-)
-_STEP_BODIES: Mapping[str, type[Body]] = {
-    "submit": NothingBody,
-    "approve": ApproveBody,
-    "reject": RefuseBody,
-    "request-changes": RefuseBody,
-    "retire": ReasonBody,
-}
-
-
 def routes_for(desk: DocumentDesk) -> list[tuple[str, type[DocumentView], str]]:
     """Address, view and name of everything that can be done with one kind."""
     versions = f"{desk.address}/<str:{desk.model.id_column}>/versions"
     version = f"{versions}/<str:version>"
     steps = [
         (f"{version}/{step}", _step_view(desk, step, base), f"{desk.address}-version-{step}")
-        for step, base in _STEPS
+        for step, base in STEPS
     ]
     return [
         (desk.address, _head_view(desk), desk.address),
@@ -307,17 +209,21 @@ def _version_view(desk: DocumentDesk) -> type[DocumentView]:
     )(_of_kind(desk, VersionView))
 
 
-def _step_view(desk: DocumentDesk, step: str, base: type[DocumentView]) -> type[DocumentView]:
-    body = _STEP_BODIES.get(step, desk.publish_body)
+def _step_view(desk: DocumentDesk, step: str, base: type[StepView]) -> type[DocumentView]:
+    body = desk.publish_body if step == "publish" else base.body_class
     operation = f"versions_{step.replace('-', '_')}"
     said = _said(desk, operation, request=body, responses=desk.full)
-    return extend_schema_view(post=said)(_of_kind(desk, base))
+    view = _of_kind(desk, DocumentView, base, lifecycle=desk.lifecycle, body_class=body)
+    return extend_schema_view(post=said)(view)
 
 
-def _of_kind(desk: DocumentDesk, base: type[DocumentView], **more: Any) -> type[DocumentView]:
-    name = f"{desk.model.__name__}{base.__name__}"
+def _of_kind(desk: DocumentDesk, *bases: type[RegistryView], **more: Any) -> type[DocumentView]:
+    about = bases[-1]
     members = {"desk": desk, "queryset": desk.model._default_manager.none(), **more}
-    return type(name, (base,), {"__doc__": base.__doc__, "__module__": __name__, **members})
+    described = {"__doc__": about.__doc__, "__module__": __name__, **members}
+    return cast(
+        type[DocumentView], type(f"{desk.model.__name__}{about.__name__}", bases, described)
+    )
 
 
 def _said(desk: DocumentDesk, operation: str, **more: Any) -> Any:

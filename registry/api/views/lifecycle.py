@@ -1,19 +1,19 @@
-"""The steps of a version's life, each by the people it is for."""
+"""The steps of an adapter version's life, each by the people it is for."""
 
 from __future__ import annotations
 
-from drf_spectacular.utils import OpenApiExample, extend_schema
-from rest_framework.request import Request
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_view
 from rest_framework.response import Response
 
 from registry.api.base import RegistryView
-from registry.api.bodies import ApproveBody, NothingBody, PublishBody, ReasonBody, RefuseBody
-from registry.api.etags import expected_digest
 from registry.api.examples import VERSION
 from registry.api.serializers import VersionSerializer
+from registry.api.views.steps import STEPS, StepView
 from registry.api.views.versions import version_response
-from registry.roles import AUTHORS, PUBLISHERS, REVIEWERS
-from registry.services import lifecycle
+from registry.models import AdapterVersion
+from registry.services.lifecycle import ADAPTER_LIFECYCLE
 
 _APPROVAL = OpenApiExample(
     "Approve, accepting a warning",
@@ -29,139 +29,46 @@ _REASON = OpenApiExample(
 _NOTES = OpenApiExample(
     "Notes", request_only=True, value={"rollout_notes": "Watched by the payments team."}
 )
+_EXAMPLES = {
+    "approve": _APPROVAL,
+    "reject": _REASON,
+    "request-changes": _REASON,
+    "publish": _NOTES,
+    "retire": _REASON,
+}
+_DESCRIPTIONS = {
+    "approve": "Approve what others wrote; destructive manifests need two people.",
+    "reject": "Reject a version for good, with a reason.",
+    "request-changes": "Ask for a new version, saying what has to change.",
+}
 
 
-class SubmitView(RegistryView):
-    """draft -> in_review."""
+class AdapterVersionStep(RegistryView):
+    """A step of the adapter version that the address names."""
 
-    roles_by_method = {"POST": AUTHORS}
+    lifecycle = ADAPTER_LIFECYCLE
 
-    @extend_schema(
-        operation_id="versions_submit",
+    def subject(self) -> AdapterVersion:
+        """By its number or its id."""
+        return self.version()
+
+    def answer(self, version: AdapterVersion) -> Response:
+        """In full, under its ETag."""
+        return version_response(version)
+
+
+def _step_view(step: str, base: type[StepView]) -> type[Any]:
+    members = {"__doc__": base.__doc__, "__module__": __name__}
+    view = type(f"AdapterVersion{base.__name__}", (AdapterVersionStep, base), members)
+    said = extend_schema(
+        operation_id=f"versions_{step.replace('-', '_')}",
         tags=["lifecycle"],
-        request=NothingBody,
+        description=_DESCRIPTIONS.get(step),
+        request=base.body_class,
         responses=VersionSerializer,
-        examples=[VERSION],
+        examples=[*([_EXAMPLES[step]] if step in _EXAMPLES else []), VERSION],
     )
-    def post(self, request: Request, adapter_id: str, version: str) -> Response:
-        """Put a draft before reviewers; blocking findings stop it, and it can't be edited after."""
-        self.body(NothingBody)
-        moved = lifecycle.submit(
-            version_id=self.version().version_id,
-            actor=self.principal.as_actor(),
-            digest=expected_digest(request),
-        )
-        return version_response(moved)
+    return extend_schema_view(post=said)(view)
 
 
-class ApproveView(RegistryView):
-    """One reviewer's yes."""
-
-    roles_by_method = {"POST": REVIEWERS}
-
-    @extend_schema(
-        operation_id="versions_approve",
-        tags=["lifecycle"],
-        request=ApproveBody,
-        responses=VersionSerializer,
-        examples=[_APPROVAL, VERSION],
-    )
-    def post(self, request: Request, adapter_id: str, version: str) -> Response:
-        """Approve what others wrote; destructive manifests need two people."""
-        moved = lifecycle.approve(
-            version_id=self.version().version_id,
-            reviewer=self.person(),
-            actor=self.principal.as_actor(),
-            **self.body(ApproveBody),
-        )
-        return version_response(moved)
-
-
-class RejectView(RegistryView):
-    """One reviewer's no."""
-
-    roles_by_method = {"POST": REVIEWERS}
-
-    @extend_schema(
-        operation_id="versions_reject",
-        tags=["lifecycle"],
-        request=RefuseBody,
-        responses=VersionSerializer,
-        examples=[_REASON, VERSION],
-    )
-    def post(self, request: Request, adapter_id: str, version: str) -> Response:
-        """Reject a version for good, with a reason."""
-        moved = lifecycle.reject(
-            version_id=self.version().version_id,
-            reviewer=self.person(),
-            actor=self.principal.as_actor(),
-            **self.body(RefuseBody),
-        )
-        return version_response(moved)
-
-
-class RequestChangesView(RegistryView):
-    """One reviewer's not yet."""
-
-    roles_by_method = {"POST": REVIEWERS}
-
-    @extend_schema(
-        operation_id="versions_request_changes",
-        tags=["lifecycle"],
-        request=RefuseBody,
-        responses=VersionSerializer,
-        examples=[_REASON, VERSION],
-    )
-    def post(self, request: Request, adapter_id: str, version: str) -> Response:
-        """Ask for a new version, saying what has to change."""
-        moved = lifecycle.request_changes(
-            version_id=self.version().version_id,
-            reviewer=self.person(),
-            actor=self.principal.as_actor(),
-            **self.body(RefuseBody),
-        )
-        return version_response(moved)
-
-
-class PublishView(RegistryView):
-    """approved -> published, and deprecated -> published as a rollback."""
-
-    roles_by_method = {"POST": PUBLISHERS}
-
-    @extend_schema(
-        operation_id="versions_publish",
-        tags=["lifecycle"],
-        request=PublishBody,
-        responses=VersionSerializer,
-        examples=[_NOTES, VERSION],
-    )
-    def post(self, request: Request, adapter_id: str, version: str) -> Response:
-        """Sign and activate an approved version; publishing a deprecated one again rolls back."""
-        moved = lifecycle.publish(
-            version_id=self.version().version_id,
-            actor=self.principal.as_actor(),
-            **self.body(PublishBody),
-        )
-        return version_response(moved)
-
-
-class RetireView(RegistryView):
-    """The end of a version."""
-
-    roles_by_method = {"POST": PUBLISHERS}
-
-    @extend_schema(
-        operation_id="versions_retire",
-        tags=["lifecycle"],
-        request=ReasonBody,
-        responses=VersionSerializer,
-        examples=[_REASON, VERSION],
-    )
-    def post(self, request: Request, adapter_id: str, version: str) -> Response:
-        """Retire a version for good: from the next call on nothing runs on it."""
-        moved = lifecycle.retire(
-            version_id=self.version().version_id,
-            actor=self.principal.as_actor(),
-            **self.body(ReasonBody),
-        )
-        return version_response(moved)
+STEP_VIEWS = {step: _step_view(step, base) for step, base in STEPS}
