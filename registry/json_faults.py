@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
-from contextos.core.json_pointer import escape
 from contextos.core.text import reveal_invisible
+from registry.json_places import json_values
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
 _PLACE = re.compile(r" at line \d+, column \d+")
 _MALFORMED = "json.malformed"
 _LINES_AROUND = 2
@@ -40,42 +38,6 @@ class JsonFault:
     def __str__(self) -> str:
         place = f"line {self.line}, column {self.column}: " if self.line else ""
         return f"{place}{self.message} {self.remediation}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Value:
-    """One value of the text; `repeated` says that its key stood in the object before."""
-
-    pointer: str
-    offset: int
-    depth: int
-    repeated: bool = False
-
-
-@dataclass(slots=True)
-class _Frame:
-    """An object or array that is open."""
-
-    pointer: str
-    is_object: bool
-    index: int = 0
-    key: str | None = None
-    key_offset: int = 0
-    keys: set[str] = field(default_factory=set)
-
-    def enter(self) -> tuple[str, bool]:
-        """The pointer of the value that begins now, and whether its key was seen before."""
-        if not self.is_object:
-            return f"{self.pointer}/{self.index}", False
-        key = self.key or ""
-        repeated = key in self.keys
-        self.keys.add(key)
-        return f"{self.pointer}/{escape(key)}", repeated
-
-    def step(self) -> None:
-        """Pass a comma."""
-        self.index += 1
-        self.key = None
 
 
 def fault_of(text: str, error: ContextOSError) -> JsonFault:
@@ -110,48 +72,14 @@ def _position(text: str, error: ContextOSError) -> tuple[int | None, int | None]
 
 def _offset(text: str, error: ContextOSError) -> int | None:
     if error.code == "json.duplicate_key":
-        return next((value.offset for value in _values(text) if value.repeated), None)
+        return next((value.offset for value in json_values(text) if value.repeated), None)
     if error.code == "json.too_deep":
         limit = int(error.data.get("max_depth", strict_json.MAX_DEPTH))
-        return next((value.offset for value in _values(text) if value.depth >= limit), None)
+        return next((value.offset for value in json_values(text) if value.depth >= limit), None)
     if error.code == "json.unstorable" and "pointer" in error.data:
         wanted = error.data["pointer"]
-        return next((value.offset for value in _values(text) if value.pointer == wanted), None)
+        return next((value.offset for value in json_values(text) if value.pointer == wanted), None)
     return None
-
-
-def _values(text: str) -> Iterator[_Value]:
-    """Every value in order; unlike a parser it goes on over what strict JSON refuses."""
-    frames: list[_Frame] = []
-    for match in _TOKEN.finditer(text):
-        mark, top = match.group(), frames[-1] if frames else None
-        if mark in ("}", "]"):
-            if not frames:
-                return
-            frames.pop()
-        elif mark == ",":
-            if top is not None:
-                top.step()
-        elif mark != ":" and not _is_key(top, mark, match.start()):
-            pointer, repeated = top.enter() if top else ("", False)
-            offset = top.key_offset if top and top.is_object else match.start()
-            yield _Value(pointer, offset, len(frames), repeated)
-            if mark in ("{", "["):
-                frames.append(_Frame(pointer, is_object=mark == "{"))
-
-
-def _is_key(frame: _Frame | None, mark: str, offset: int) -> bool:
-    if frame is None or not frame.is_object or frame.key is not None or mark[0] != '"':
-        return False
-    frame.key, frame.key_offset = _unquoted(mark), offset
-    return True
-
-
-def _unquoted(mark: str) -> str:
-    try:
-        return str(strict_json.loads(mark, allow_unstorable=True))
-    except ContextOSError:
-        return mark
 
 
 def _excerpt(text: str, line: int) -> tuple[SourceLine, ...]:

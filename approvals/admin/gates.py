@@ -21,8 +21,7 @@ from approvals.models import GateVersion
 from approvals.selectors import group_sizes
 from approvals.services import gates
 from contextos.adminkit.actions import display
-from contextos.adminkit.display import short_hash, when
-from contextos.core.canonical import canonicalise
+from contextos.adminkit.display import short_hash
 from contextos.core.errors import ContextOSError
 from contextos.review.admin import ReviewedVersionAdmin
 from contextos.review.findings import Severity
@@ -70,7 +69,7 @@ class GateAdmin(GateDraftPages, ReviewedVersionAdmin):
     """Who has to agree before a call may run."""
 
     kind = gates.GATES
-    lifecycle = gates
+    lifecycle = gates.GATE_LIFECYCLE
     review_template = "approvals/gate_review.html"
     list_display = ["shown_gate", "shown_force", "shown_work", "people", "written_by", "since"]
     list_filter = [ShownFilter]
@@ -148,13 +147,6 @@ class GateAdmin(GateDraftPages, ReviewedVersionAdmin):
     def written_by(self, version: GateVersion) -> str:
         """Who wrote the version."""
         return str(version.author)
-
-    @display(description="Since", ordering="created_at")
-    def since(self, version: GateVersion) -> SafeString:
-        """The last step of its life."""
-        steps = (version.created_at, version.submitted_at, version.decided_at)
-        later = (version.published_at, version.ended_at)
-        return when(max(moment for moment in (*steps, *later) if moment))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Adding means writing a draft."""
@@ -272,11 +264,8 @@ class GateAdmin(GateDraftPages, ReviewedVersionAdmin):
     def download_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The document exactly as it is hashed and signed."""
         version = self.version_or_404(request, object_id)
-        answer = HttpResponse(canonicalise(document_of(version)), content_type="application/json")
-        name = f"{version.document_id}-{version.version}.json"
-        answer["Content-Disposition"] = f'attachment; filename="{name}"'
-        answer["X-Content-Type-Options"] = "nosniff"
-        return answer
+        name = f"{version.document_id}-{version.version}"
+        return self.document_file(request, version, document_of, name)
 
 
 def _usable_terms(version: GateVersion, document: dict[str, Any]) -> GateTerms | None:

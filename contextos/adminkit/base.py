@@ -77,6 +77,7 @@ class ModelAdmin(TenantLimitedFields, ThemedModelAdmin):
     empty_title = ""
     empty_text = ""
     empty_action: tuple[str, str] | None = None
+    empty_action_elsewhere = False  # it leads to another list, which asks for its own permission
 
     # Its line in the menu; `nav_badge` is the dotted path of a function of the request.
     nav_group = ""

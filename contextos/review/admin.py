@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
@@ -12,10 +12,13 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.safestring import SafeString
 
+from contextos.adminkit.actions import display
 from contextos.adminkit.base import ReadOnlyAdmin, TenantScopedAdmin
+from contextos.adminkit.display import when
+from contextos.core.canonical import canonicalise
 from contextos.core.errors import ContextOSError
-from contextos.core.events import Actor
 from contextos.identity.actors import actor_of
 from contextos.identity.models import User
 from contextos.review.forms import (
@@ -26,7 +29,8 @@ from contextos.review.forms import (
     ReasonForm,
 )
 from contextos.review.kinds import ReviewKind
-from contextos.review.models import ReviewedVersion
+from contextos.review.labels import state_badge
+from contextos.review.lifecycle import ReviewedLifecycle
 from contextos.review.standing import Standing, approvals_of, standing_of
 from contextos.review.states import LIFECYCLE, Verdict, VersionState
 
@@ -35,49 +39,6 @@ VERDICT_WORDS = {
     Verdict.REQUEST_CHANGES.value: ("Ask for changes", "The author has been asked for changes."),
     Verdict.REJECT.value: ("Reject", "The version is rejected."),
 }
-
-
-class Lifecycle(Protocol):
-    """The mutations of one kind; a services module has this shape."""
-
-    def submit(self, *, version_id: str, actor: Actor, digest: str | None = None) -> Any: ...
-
-    def approve(
-        self,
-        *,
-        version_id: str,
-        reviewer: User,
-        actor: Actor,
-        reason: str,
-        accepted_warnings: Iterable[str] = (),
-        digest: str | None = None,
-    ) -> Any: ...
-
-    def reject(
-        self,
-        *,
-        version_id: str,
-        reviewer: User,
-        actor: Actor,
-        reason: str,
-        digest: str | None = None,
-    ) -> Any: ...
-
-    def request_changes(
-        self,
-        *,
-        version_id: str,
-        reviewer: User,
-        actor: Actor,
-        reason: str,
-        digest: str | None = None,
-    ) -> Any: ...
-
-    def comment(self, *, version_id: str, reviewer: User, actor: Actor, text: str) -> Any: ...
-
-    def publish(self, *, version_id: str, actor: Actor, rollout_notes: str = "") -> Any: ...
-
-    def retire(self, *, version_id: str, actor: Actor, reason: str) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +58,7 @@ class ReviewedVersionAdmin(ReadOnlyAdmin, TenantScopedAdmin):
     """Pages of one kind of reviewed version; concrete classes say what the document shows."""
 
     kind: ReviewKind[Any]
-    lifecycle: Lifecycle
+    lifecycle: ReviewedLifecycle[Any]
     review_template = "review/review.html"
     confirm_template = "review/confirm.html"
     decide_template = "review/confirm_decision.html"
@@ -110,6 +71,26 @@ class ReviewedVersionAdmin(ReadOnlyAdmin, TenantScopedAdmin):
     def consequences(self, verb: str, version: Any) -> list[str]:
         """What pressing a button sets in motion, in sentences."""
         return []
+
+    # --- columns of the list ----------------------------------------------------------------
+    @display(description="State", ordering="state")
+    def shown_state(self, version: Any) -> SafeString:
+        """Where it stands."""
+        return state_badge(version.state)
+
+    @display(description="Approvals")
+    def progress(self, version: Any) -> str:
+        """How many said yes; wants them counted as `approvals`."""
+        if version.submitted_at is None:
+            return "not submitted"
+        return f"{version.approvals} of {version.reviewers_needed}"
+
+    @display(description="Since", ordering="created_at")
+    def since(self, version: Any) -> SafeString:
+        """The last step of its life."""
+        steps = (version.created_at, version.submitted_at, version.decided_at)
+        later = (version.published_at, version.ended_at)
+        return when(max(moment for moment in (*steps, *later) if moment))
 
     # --- addresses --------------------------------------------------------------------------
     def get_urls(self) -> list[URLPattern]:
@@ -141,6 +122,24 @@ class ReviewedVersionAdmin(ReadOnlyAdmin, TenantScopedAdmin):
         if not self.has_view_permission(request, version):
             raise PermissionDenied
         return version
+
+    def refused(self, request: HttpRequest, version: Any, refusal: ContextOSError) -> HttpResponse:
+        """Back to the version's own page, which can be read whatever is wrong with its document."""
+        messages.error(request, f"{refusal.message} {refusal.remediation}")
+        return HttpResponseRedirect(self.address(version))
+
+    def document_file(
+        self, request: HttpRequest, version: Any, read: Callable[[Any], dict[str, Any]], name: str
+    ) -> HttpResponse:
+        """The document exactly as it is hashed and signed, to be kept as a file."""
+        try:
+            content = canonicalise(read(version))
+        except ContextOSError as refusal:
+            return self.refused(request, version, refusal)
+        answer = HttpResponse(content, content_type="application/json")
+        answer["Content-Disposition"] = f'attachment; filename="{name}.json"'
+        answer["X-Content-Type-Options"] = "nosniff"
+        return answer
 
     # --- the review page --------------------------------------------------------------------
     def review_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -403,6 +402,3 @@ class ReviewedVersionAdmin(ReadOnlyAdmin, TenantScopedAdmin):
         if not short:
             return [top, ("", str(version))]
         return [top, (self.address(version), str(version)), ("", short)]
-
-
-__all__ = ["Lifecycle", "ReviewedVersion", "ReviewedVersionAdmin", "Step"]

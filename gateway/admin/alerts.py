@@ -69,6 +69,7 @@ class AlertAdmin(ReadOnlyAdmin, TenantScopedAdmin):
         "name."
     )
     empty_action = ("Name a receiver", "admin:gateway_alertreceiver_add")
+    empty_action_elsewhere = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Alert]:
         """With the messages, in one more statement."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import Exists, OuterRef, Prefetch, QuerySet, Subquery
+from django.db.models import Exists, F, OuterRef, Prefetch, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -19,7 +19,7 @@ from contextos.adminkit.display import badge, mode_badge, when
 from contextos.core.modes import ApprovalMode
 from contextos.core.text import reveal_invisible
 from contextos.review.labels import state_badge
-from contextos.review.states import VersionState
+from contextos.review.states import SIGNED, VersionState
 from registry.admin.filters import (
     AdapterEnvironmentFilter,
     AdapterModeFilter,
@@ -153,6 +153,7 @@ class AdapterAdmin(ReadOnlyAdmin, TenantScopedAdmin):
         versions = list(
             adapter.versions.select_related("author").defer("envelope")[:SHOWN_VERSIONS]
         )
+        signed = _signed_versions(adapter)
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
@@ -164,11 +165,11 @@ class AdapterAdmin(ReadOnlyAdmin, TenantScopedAdmin):
                 ("", adapter.adapter_id),
             ],
             "rows": [_version_row(version) for version in versions],
-            "places": _places(versions),
+            "places": _places(signed),
             "stops": stops_on(
                 adapter.tenant_id,
                 adapter_id=adapter.adapter_id,
-                version_ids=[version.pk for version in versions],
+                version_ids={version.pk for version in (*versions, *signed)},
             ),
             "may_write": request.user.has_perm("registry.add_adapterversion"),
             "may_publish": request.user.has_perm("registry.publish_adapterversion"),
@@ -180,6 +181,13 @@ class AdapterAdmin(ReadOnlyAdmin, TenantScopedAdmin):
 def _switch_on_adapter() -> QuerySet[KillSwitch]:
     thrown = KillSwitch.objects.filter(scope=KillScope.ADAPTER, lifted_at__isnull=True)
     return thrown.filter(tenant=OuterRef("tenant"), target_id=OuterRef("adapter_id"))
+
+
+def _signed_versions(adapter: Adapter) -> list[AdapterVersion]:
+    """What is active first, then what was: found however many drafts came after it."""
+    ended_last = F("ended_at").desc(nulls_first=True)
+    rows = adapter.versions.filter(state__in=SIGNED).order_by(ended_last)
+    return list(rows.select_related("adapter").defer("envelope")[:SHOWN_VERSIONS])
 
 
 def _version_row(version: AdapterVersion) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -86,9 +86,8 @@ class SchemaDocumentAdmin(_Contents):
     empty_text = "The schemas of every manifest are kept here once, under the hash of their text."
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """With how often each is used."""
+        """With the names that versions give each."""
         rows: QuerySet[Any] = super().get_queryset(request)
-        rows = rows.annotate(use_count=Count("uses"))
         return rows.prefetch_related("uses")
 
     @display(description="Schema", ordering="digest")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,8 @@ _LISTED = (
 )
 _TONES: dict[str, Tone] = {"added": "info", "removed": "warning", "changed": "warning"}
 _NOT_COMPARED = frozenset({"version"})
+# What a part is, whatever stands around it: its title alone may be cut short or used twice.
+Identity = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,42 +61,55 @@ def compare_documents(version: DocumentVersion) -> DocumentComparison:
         after = dict(_parts(document_of(version)))
     except ContextOSError as refusal:
         return DocumentComparison(against, fault=f"{refusal.message} {refusal.remediation}")
-    titles = [*after, *(title for title in before if title not in after)]
-    differing = [title for title in titles if before.get(title) != after.get(title)]
+    names = [*after, *(name for name in before if name not in after)]
+    differing = [name for name in names if before.get(name) != after.get(name)]
     return DocumentComparison(
         against,
         tuple(
-            _change(number, title, before, after) for number, title in enumerate(differing, start=1)
+            _change(number, name, before, after) for number, name in enumerate(differing, start=1)
         ),
-        tuple(title for title in titles if title not in differing),
+        tuple(_title(name) for name in names if name not in differing),
     )
 
 
 def _change(
-    number: int, title: str, before: Mapping[str, Any], after: Mapping[str, Any]
+    number: int, name: Identity, before: Mapping[Identity, Any], after: Mapping[Identity, Any]
 ) -> PartChange:
-    word = "added" if title not in before else "removed" if title not in after else "changed"
+    word = "added" if name not in before else "removed" if name not in after else "changed"
     return PartChange(
         number=number,
         word=word,
         badge=badge(word, _TONES[word]),
-        title=title,
-        before=value_text(before.get(title)),
-        after=value_text(after.get(title)),
+        title=_title(name),
+        before=value_text(before.get(name)),
+        after=value_text(after.get(name)),
     )
 
 
-def _parts(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _parts(document: Mapping[str, Any]) -> Iterator[tuple[Identity, Any]]:
     """Entries of the known lists under their own ids; everything else member by member."""
     rest = {name: value for name, value in document.items() if name not in _NOT_COMPARED}
     for path, word, key in _LISTED:
         entries = _at(rest, path)
         if isinstance(entries, list):
-            for index, entry in enumerate(entries, start=1):
-                yield f"{word} {_name(entry, key, index)}", entry
+            yield from _entries(entries, word, key)
             rest = _without(rest, path)
     for name, value in rest.items():
-        yield single_line(name, limit=100), value
+        yield (name,), value
+
+
+def _entries(entries: list[Any], word: str, key: str) -> Iterator[tuple[Identity, Any]]:
+    """Each by its id; of several with one id every one, told apart by count."""
+    seen: Counter[str] = Counter()
+    for index, entry in enumerate(entries, start=1):
+        name = _name(entry, key, index)
+        seen[name] += 1
+        repeat = () if seen[name] == 1 else (f"(repeat {seen[name]})",)
+        yield (word, name, *repeat), entry
+
+
+def _title(name: Identity) -> str:
+    return " ".join(single_line(part, limit=120) for part in name)
 
 
 def _at(document: Any, path: tuple[str, ...]) -> Any:
@@ -104,7 +120,7 @@ def _at(document: Any, path: tuple[str, ...]) -> Any:
 
 def _name(entry: Any, key: str, index: int) -> str:
     named = entry.get(key) if isinstance(entry, dict) else None
-    return single_line(named, limit=120) if isinstance(named, str) and named else str(index)
+    return named if isinstance(named, str) and named else str(index)
 
 
 def _without(document: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:

@@ -13,18 +13,22 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from contextos.adminkit.tenancy import acting_tenant
 from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
 from contextos.identity.actors import actor_of
 from contextos.identity.models import User
 from contextos.review.semver import next_version
 from contextos.review.signed_documents import MAX_DOCUMENT_BYTES, document_of
+from registry.admin.draft_checks import (
+    check_report,
+    count_by_severity,
+    finding_rows,
+    posted_text,
+    tenant_of,
+)
 from registry.admin.draft_form.fields import pretty
-from registry.admin.version_page import finding_row
 from registry.json_faults import JsonFault, fault_of
-from registry.readiness import Finding, Severity
-from registry.readiness.lines import locate
+from registry.readiness import Finding
 
 
 @dataclass(slots=True)
@@ -55,17 +59,11 @@ class DocumentEditing:
 
     def rows(self) -> list[dict[str, str]]:
         """The findings, each with the line on which it shows."""
-        rows = [finding_row(finding) for finding in self.findings]
-        if self.document is not None:
-            lines = locate(self.text, [finding.pointer for finding in self.findings])
-            for row, finding in zip(rows, self.findings, strict=True):
-                row["line"] = str(lines[finding.pointer].line)
-        return rows
+        return finding_rows(self.findings, self.text)
 
     def counts(self) -> dict[str, int]:
         """How many findings of each severity there are."""
-        found = [finding.severity for finding in self.findings]
-        return {severity.value: found.count(severity) for severity in Severity}
+        return count_by_severity(self.findings)
 
 
 class DocumentDraftPages:
@@ -102,9 +100,9 @@ class DocumentDraftPages:
         if request.method == "POST":
             return self._work_on(request, self._posted(request), None)
         source = request.GET.get("from")
-        editing = self._from_version(request, source) if source else self._from_example()
-        self._check(request, editing)
-        return self._edit_page(request, editing, None)
+        if source:
+            return self._copied(request, source)
+        return self._checked_page(request, self._from_example(), None)
 
     def edit_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Write on a draft."""
@@ -116,9 +114,11 @@ class DocumentDraftPages:
             return HttpResponseRedirect(self.address(version))  # type: ignore[attr-defined]
         if request.method == "POST":
             return self._work_on(request, self._posted(request), version)
-        editing = DocumentEditing(pretty(document_of(version)), document_of(version))
-        self._check(request, editing)
-        return self._edit_page(request, editing, version)
+        try:
+            document = document_of(version)
+        except ContextOSError as refusal:
+            return self.refused(request, version, refusal)  # type: ignore[attr-defined, no-any-return]
+        return self._checked_page(request, DocumentEditing(pretty(document), document), version)
 
     def check_view(self, request: HttpRequest) -> HttpResponse:
         """The findings of what is typed, for the script that shows them beside the text."""
@@ -128,27 +128,11 @@ class DocumentDraftPages:
             raise Http404
         editing = self._posted(request)
         self._check(request, editing)
-        fault = editing.fault
-        report = {
-            "findings": editing.rows(),
-            "counts": editing.counts(),
-            "steps": {},
-            "faults": {},
-            "fault": (
-                {"message": fault.message, "line": fault.line, "column": fault.column}
-                if fault
-                else None
-            ),
-        }
-        return JsonResponse(report)
+        return JsonResponse(check_report(editing.rows(), editing.counts(), editing.fault))
 
     # --- what the buttons do ------------------------------------------------------------------
     def _posted(self, request: HttpRequest) -> DocumentEditing:
-        upload = request.FILES.get("file")
-        if upload is not None and not isinstance(upload, list):
-            raw = upload.read(MAX_DOCUMENT_BYTES + 1)
-            return DocumentEditing.of_text(raw.decode("utf-8", errors="replace"))
-        return DocumentEditing.of_text(request.POST.get("document", ""))
+        return DocumentEditing.of_text(posted_text(request, limit=MAX_DOCUMENT_BYTES))
 
     def _work_on(
         self, request: HttpRequest, editing: DocumentEditing, version: Any
@@ -175,18 +159,21 @@ class DocumentDraftPages:
                 expected_digest=request.POST.get("digest") or None,
             )
         return self.document_services.create_draft(
-            tenant_id=_tenant_of(request), document=document, author=person, actor=actor_of(request)
+            tenant_id=tenant_of(request), document=document, author=person, actor=actor_of(request)
         )
 
     def _check(self, request: HttpRequest, editing: DocumentEditing) -> None:
-        editing.check(self.document_kind.examine, _tenant_of(request))
+        editing.check(self.document_kind.examine, tenant_of(request))
 
     # --- drawing ------------------------------------------------------------------------------
-    def _from_version(self, request: HttpRequest, version_id: str) -> DocumentEditing:
+    def _copied(self, request: HttpRequest, version_id: str) -> HttpResponse:
         source = self.version_or_404(request, version_id)  # type: ignore[attr-defined]
-        document = dict(document_of(source))
+        try:
+            document = dict(document_of(source))
+        except ContextOSError as refusal:
+            return self.refused(request, source, refusal)  # type: ignore[attr-defined, no-any-return]
         document["version"] = self._next_number(source)
-        return DocumentEditing(pretty(document), document)
+        return self._checked_page(request, DocumentEditing(pretty(document), document), None)
 
     def _next_number(self, source: Any) -> str:
         same = {"tenant_id": source.tenant_id, self.model.id_column: source.document_id}
@@ -194,6 +181,12 @@ class DocumentDraftPages:
 
     def _from_example(self) -> DocumentEditing:
         return DocumentEditing.of_text(self.example.read_text(encoding="utf-8"))
+
+    def _checked_page(
+        self, request: HttpRequest, editing: DocumentEditing, version: Any
+    ) -> HttpResponse:
+        self._check(request, editing)
+        return self._edit_page(request, editing, version)
 
     def _edit_page(
         self, request: HttpRequest, editing: DocumentEditing, version: Any, *, checked: bool = False
@@ -228,14 +221,9 @@ class DocumentDraftPages:
         return reverse(f"admin:registry_{self.opts.model_name}_changelist")
 
 
-def _tenant_of(request: HttpRequest) -> str:
-    tenant = acting_tenant(request)
-    if tenant is None:
-        raise PermissionDenied
-    return str(tenant.pk)
-
-
 def _saved_words(version: Any) -> str:
+    if version.block_count == 1:
+        return "Draft saved. One finding blocks its submission."
     if version.block_count:
         return f"Draft saved. {version.block_count} findings block its submission."
     return "Draft saved. Nothing blocks its submission."

@@ -11,8 +11,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
 
 from contextos.adminkit.actions import display
-from contextos.adminkit.display import short_hash, when
-from contextos.core.canonical import canonicalise
+from contextos.adminkit.display import short_hash
 from contextos.core.errors import ContextOSError
 from contextos.review.admin import ReviewedVersionAdmin
 from contextos.review.document_versions import DocumentVersion
@@ -65,29 +64,10 @@ class DocumentAdmin(DocumentDraftPages, ReviewedVersionAdmin):
         """Id and number."""
         return version.ref
 
-    @display(description="State", ordering="state")
-    def shown_state(self, version: DocumentVersion) -> SafeString:
-        """Where it stands."""
-        return state_badge(version.state)
-
     @display(description="Findings")
     def found(self, version: DocumentVersion) -> SafeString:
         """What stops it or wants a tick."""
         return findings_summary(version.block_count, version.warn_count)
-
-    @display(description="Approvals")
-    def progress(self, version: Any) -> str:
-        """How many said yes."""
-        if version.submitted_at is None:
-            return "not submitted"
-        return f"{version.approvals} of {version.reviewers_needed}"
-
-    @display(description="Since", ordering="created_at")
-    def since(self, version: DocumentVersion) -> SafeString:
-        """The last step of its life."""
-        steps = (version.created_at, version.submitted_at, version.decided_at)
-        later = (version.published_at, version.ended_at)
-        return when(max(moment for moment in (*steps, *later) if moment))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Adding means writing a draft."""
@@ -191,11 +171,8 @@ class DocumentAdmin(DocumentDraftPages, ReviewedVersionAdmin):
     def download_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The document exactly as it is hashed and signed."""
         version = self.version_or_404(request, object_id)
-        answer = HttpResponse(canonicalise(document_of(version)), content_type="application/json")
-        name = f"{version.document_id}-{version.version}.json"
-        answer["Content-Disposition"] = f'attachment; filename="{name}"'
-        answer["X-Content-Type-Options"] = "nosniff"
-        return answer
+        name = f"{version.document_id}-{version.version}"
+        return self.document_file(request, version, document_of, name)
 
 
 def _finding_groups(version: DocumentVersion) -> list[tuple[str, str, str, list[dict[str, Any]]]]:

@@ -18,21 +18,25 @@ from django.http import (
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from contextos.adminkit.tenancy import acting_tenant
 from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
 from contextos.identity.actors import actor_of
 from contextos.identity.models import User
+from registry.admin.draft_checks import (
+    check_report,
+    count_by_severity,
+    finding_rows,
+    posted_text,
+    tenant_of,
+)
 from registry.admin.draft_form import Posted, apply_fields, bind, windows, with_change
-from registry.admin.draft_form.fields import pretty
+from registry.admin.draft_form.fields import pretty, whole_number
 from registry.admin.draft_form.posting import tried_samples
 from registry.admin.draft_form.steps import STARTER
-from registry.admin.version_page import finding_row
 from registry.json_faults import JsonFault, fault_of
 from registry.manifest import MAX_MANIFEST_BYTES, normalise
 from registry.models import AdapterVersion
 from registry.readiness import Finding, Severity, lint_document
-from registry.readiness.lines import locate
 from registry.selectors import manifest_of
 from registry.services.manifests import create_draft, replace_draft
 
@@ -98,20 +102,15 @@ def editing_from_post(request: HttpRequest) -> Editing:
     """What the page sends: either text, or fields over the document they were shown for."""
     data = request.POST
     view = FORM if data.get("view") == FORM else JSON
-    upload = request.FILES.get("file")
-    if upload is not None and not isinstance(upload, list):
-        raw = upload.read(MAX_MANIFEST_BYTES + 1)
-        return editing_from_text(raw.decode("utf-8", errors="replace"), view)
-    editing = editing_from_text(data.get("document", ""), view)
-    if view == FORM and editing.document is not None:
+    editing = editing_from_text(posted_text(request, limit=MAX_MANIFEST_BYTES), view)
+    if view == FORM and editing.document is not None and "file" not in request.FILES:
         _read_form(editing, data)
     return editing
 
 
 def _read_form(editing: Editing, data: Any) -> None:
     document = editing.document or {}
-    window = data.get("window", "0")
-    editing.window = int(window) if window.isdigit() else 0
+    editing.window = whole_number(data.get("window", "")) or 0
     editing.posted = apply_fields(document, data, window=editing.window)
     editing.samples = {name: data[name] for name in data if name.startswith("sample/")}
     editing.text = pretty(document)
@@ -147,7 +146,7 @@ class DraftPages:
         start = request.GET.get("start", "")
         source = request.GET.get("from")
         if source:
-            return self._page(request, self._from_version(request, source), None)
+            return self._copied(request, source)
         if start == FORM:
             return self._page(request, editing_from_document(dict(STARTER), FORM), None)
         if start == "paste":
@@ -166,10 +165,11 @@ class DraftPages:
             return HttpResponseRedirect(self._version_url(version))
         if request.method == "POST":
             return self._work_on(request, editing_from_post(request), version)
-        view = FORM if request.GET.get("view") == FORM else JSON
-        editing = editing_from_document(manifest_of(version), view)
-        editing.check()
-        return self._page(request, editing, version)
+        try:
+            manifest = manifest_of(version)
+        except ContextOSError as refusal:
+            return self.refused(request, version, refusal)  # type: ignore[attr-defined, no-any-return]
+        return self._page(request, _shown(request, manifest), version)
 
     def check_view(self, request: HttpRequest) -> HttpResponse:
         """The findings of what is typed, for the script that shows them beside the fields."""
@@ -220,11 +220,8 @@ class DraftPages:
                 actor=actor_of(request),
                 expected_digest=request.POST.get("digest") or None,
             )
-        tenant = acting_tenant(request)
-        if tenant is None:
-            raise PermissionDenied
         return create_draft(
-            tenant_id=tenant.pk, document=document, author=person, actor=actor_of(request)
+            tenant_id=tenant_of(request), document=document, author=person, actor=actor_of(request)
         )
 
     # --- drawing ------------------------------------------------------------------------------
@@ -267,14 +264,14 @@ class DraftPages:
         status = 422 if request.method == "POST" and refused else 200
         return TemplateResponse(request, "registry/edit.html", context, status=status)
 
-    def _from_version(self, request: HttpRequest, version_id: str) -> Editing:
+    def _copied(self, request: HttpRequest, version_id: str) -> HttpResponse:
         source = self.version_or_404(request, version_id)  # type: ignore[attr-defined]
-        document = dict(manifest_of(source))
-        document.pop("version", None)  # the next number is given when it is saved
-        view = FORM if request.GET.get("view") == FORM else JSON
-        editing = editing_from_document(document, view)
-        editing.check()
-        return editing
+        try:
+            manifest = dict(manifest_of(source))
+        except ContextOSError as refusal:
+            return self.refused(request, source, refusal)  # type: ignore[attr-defined, no-any-return]
+        manifest.pop("version", None)  # the next number is given when it is saved
+        return self._page(request, _shown(request, manifest), None)
 
     def _trail(self, version: AdapterVersion | None) -> list[tuple[str, str]]:
         top = (_list_url(), "Adapters")
@@ -284,6 +281,14 @@ class DraftPages:
 
     def _version_url(self, version: AdapterVersion) -> str:
         return reverse("admin:registry_adapterversion_change", args=[version.pk])
+
+
+def _shown(request: HttpRequest, manifest: dict[str, Any]) -> Editing:
+    """In the view that the address asks for, with everything that is wrong with it."""
+    view = FORM if request.GET.get("view") == FORM else JSON
+    editing = editing_from_document(manifest, view)
+    editing.check()
+    return editing
 
 
 def _example() -> Editing:
@@ -302,8 +307,7 @@ def _turn(editing: Editing, action: str, data: Any) -> None:
         turned = editing_from_document(document, FORM)
         editing.view, editing.text, editing.document = FORM, turned.text, turned.document
     elif action.startswith("window:"):
-        wanted = action.partition(":")[2]
-        editing.window = int(wanted) if wanted.isdigit() else 0
+        editing.window = whole_number(action.partition(":")[2]) or 0
     else:
         with_change(document, action, data)
         editing.text = pretty(document) if editing.view == FORM else editing.text
@@ -319,18 +323,11 @@ def _bound(editing: Editing) -> Any:
 
 
 def _findings_context(editing: Editing) -> dict[str, Any]:
-    rows = [finding_row(finding) for finding in editing.findings]
-    if editing.view == JSON and editing.document is not None:
-        lines = locate(editing.text, [finding.pointer for finding in editing.findings])
-        for row, finding in zip(rows, editing.findings, strict=True):
-            row["line"] = str(lines[finding.pointer].line)
-    counts = {severity.value: 0 for severity in Severity}
-    for finding in editing.findings:
-        counts[finding.severity.value] += 1
+    shown_as_text = editing.view == JSON and editing.document is not None
     refusal = editing.refusal
     return {
-        "rows": rows,
-        "counts": counts,
+        "rows": finding_rows(editing.findings, editing.text if shown_as_text else None),
+        "counts": count_by_severity(editing.findings),
         "refusal": refusal,
         "refusal_place": _place_of(refusal) if refusal else "",
     }
@@ -346,21 +343,14 @@ def _report(editing: Editing) -> dict[str, Any]:
     context = _findings_context(editing)
     for row, finding in zip(context["rows"], editing.findings, strict=True):
         row["field"] = form.placed.get(finding.pointer, "") if form else ""
-    fault = editing.fault
-    return {
-        "findings": context["rows"],
-        "counts": context["counts"],
-        "steps": {bound.step.number: bound.open_count for bound in form.steps} if form else {},
-        "faults": {
-            name: message
-            for name, (_, message) in (editing.posted.faults if editing.posted else {}).items()
-        },
-        "fault": (
-            {"message": fault.message, "line": fault.line, "column": fault.column}
-            if fault
-            else None
-        ),
-    }
+    faults = editing.posted.faults if editing.posted else {}
+    return check_report(
+        context["rows"],
+        context["counts"],
+        editing.fault,
+        steps={bound.step.number: bound.open_count for bound in form.steps} if form else None,
+        faults={name: message for name, (_, message) in faults.items()},
+    )
 
 
 def _saved_words(version: AdapterVersion, blocking: int) -> str:

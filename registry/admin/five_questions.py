@@ -27,6 +27,8 @@ _RULES: Mapping[str, tuple[str, ...]] = {
         "stdio.",
         "server_capabilities.",
         "description.",
+        "prompt.",
+        "icon.",
     ),
     "risk": ("capability.", "approval_mode.", "gate.", "sampling."),
     "who": ("auth.", "resource.", "resource_template.", "elicitation."),

@@ -7,6 +7,8 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Concat
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -23,10 +25,10 @@ from contextos.identity.models import User
 from contextos.review.forms import ReasonForm
 from contextos.review.timeline import timeline_of
 from registry.admin.filters import SwitchFilter
-from registry.admin.stops import is_known, reach_of, target_label
+from registry.admin.stops import reach_of, target_label
 from registry.models import AdapterVersion, KillSwitch
 from registry.models.kill_switches import KillScope
-from registry.services.kill_switches import lift_switch, throw_switch
+from registry.services.kill_switches import known_target, lift_switch, throw_switch
 
 MOST_WORDS = 2000
 
@@ -43,7 +45,7 @@ class ThrowForm(forms.Form):
         label="Which one",
         max_length=200,
         required=False,
-        help_text="The adapter id, the version id (adv_…), or the capability id. "
+        help_text="The adapter id, the version (adp_orders@1.0.0 or its id), or the capability id. "
         "Leave it empty for the whole tenant.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
@@ -73,10 +75,24 @@ class KillSwitchAdmin(ReadOnlyAdmin, TenantScopedAdmin):
     )
     empty_action = ("Throw a kill switch", "admin:registry_killswitch_add")
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """With the names of the people and versions that switches keep by their ids."""
+        versions = AdapterVersion.objects.filter(
+            pk=OuterRef("target_id"), tenant=OuterRef("tenant")
+        ).annotate(label=Concat("adapter__adapter_id", Value(" "), "version"))
+        people = User.objects.filter(user_id=OuterRef("thrown_by"))
+        rows: QuerySet[Any] = super().get_queryset(request)
+        found: QuerySet[Any] = rows.annotate(
+            version_label=Subquery(versions.values("label")[:1]),
+            thrower=Subquery(people.values("username")[:1]),
+        )
+        return found
+
     @display(description="What", ordering="target_id")
-    def what(self, switch: KillSwitch) -> str:
+    def what(self, switch: Any) -> str:
         """What it stops."""
-        return f"{switch.get_scope_display()}: {reveal_invisible(target_label(switch))}"
+        label = switch.version_label or switch.target_id
+        return f"{switch.get_scope_display()}: {reveal_invisible(label)}"
 
     @display(description="State", ordering="lifted_at")
     def state(self, switch: KillSwitch) -> SafeString:
@@ -94,9 +110,9 @@ class KillSwitchAdmin(ReadOnlyAdmin, TenantScopedAdmin):
         return when(switch.thrown_at)
 
     @display(description="By")
-    def by(self, switch: KillSwitch) -> str:
-        """Who threw it."""
-        return _name(switch.thrown_by)
+    def by(self, switch: Any) -> str:
+        """Who threw it: a person by name; commands and services by their id."""
+        return reveal_invisible(switch.thrower or switch.thrown_by)
 
     @display(description="Lifted", ordering="lifted_at")
     def lifted(self, switch: KillSwitch) -> SafeString:
@@ -135,8 +151,10 @@ class KillSwitchAdmin(ReadOnlyAdmin, TenantScopedAdmin):
         values = {**form.cleaned_data}
         if values["scope"] == KillScope.TENANT:
             values["target_id"] = tenant.pk
-        if not is_known(tenant.pk, values["scope"], values["target_id"]):
-            form.add_error("target_id", "There is nothing of that name to stop. Check the id.")
+        try:
+            values["target_id"] = known_target(tenant.pk, values["scope"], values["target_id"])
+        except ContextOSError as refusal:
+            form.add_error("target_id", f"{refusal.message} {refusal.remediation}")
             return self._throw_page(request, form)
         if "confirmed" not in request.POST:
             return self._ask_again(request, values, tenant.pk)
@@ -191,7 +209,7 @@ class KillSwitchAdmin(ReadOnlyAdmin, TenantScopedAdmin):
             "label": reveal_invisible(target_label(switch)),
             "reason": reveal_invisible(switch.reason),
             "lift_reason": reveal_invisible(switch.lift_reason),
-            "thrown_by": _name(switch.thrown_by),
+            "thrown_by": self.by(switch),
             "lifted_by": _name(switch.lifted_by),
             "reach": reach_of(switch.tenant_id, switch.scope, switch.target_id),
             "target_url": _target_url(switch),
@@ -255,11 +273,9 @@ def _page_of(switch: KillSwitch) -> str:
 
 
 def _target_url(switch: KillSwitch) -> str:
-    if switch.scope == KillScope.VERSION:
-        known = AdapterVersion.objects.filter(pk=switch.target_id).exists()
-        if known:
-            return reverse("admin:registry_adapterversion_change", args=[switch.target_id])
-    return ""
+    if switch.scope != KillScope.VERSION:
+        return ""
+    return reverse("admin:registry_adapterversion_change", args=[switch.target_id])
 
 
 def _name(actor_id: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -10,6 +11,7 @@ from django.contrib import admin
 from contextos.adminkit.actions import display
 from contextos.core.text import single_line
 from registry.admin.documents import DocumentAdmin
+from registry.manifest.access import mapping, objects, text, texts
 from registry.models import ContextPackVersion, PackReview
 from registry.policy.constraints import KEYWORDS
 from registry.services import packs
@@ -62,16 +64,14 @@ class ContextPackAdmin(DocumentAdmin):
         return version.permission_count
 
     def contents(self, document: dict[str, Any]) -> dict[str, Any]:
-        """The permissions as a table."""
-        layer = document.get("tooling_layer")
-        listed = layer.get("permissions") if isinstance(layer, dict) else None
-        rows = [item for item in listed if isinstance(item, dict)] if listed else []
-        specs = document.get("decision_layer", {})
+        """The permissions as a table; a draft may hold anything."""
+        permissions = objects(mapping(document, "tooling_layer"), "permissions")
+        specs = objects(mapping(document, "decision_layer"), "decision_specs")
         return {
-            "permissions": [_permission_row(item) for item in rows],
-            "bundle_refs": document.get("policy_layer", {}).get("bundle_refs", []),
-            "decision_specs": specs.get("decision_specs", []) if isinstance(specs, dict) else [],
-            "intents": document.get("intents", []),
+            "permissions": [_permission_row(item) for _, item in permissions],
+            "bundle_refs": texts(mapping(document, "policy_layer"), "bundle_refs"),
+            "decision_specs": [item for _, item in specs],
+            "intents": texts(document, "intents"),
         }
 
     def consequences(self, verb: str, version: Any) -> list[str]:
@@ -99,14 +99,14 @@ _CONSEQUENCES = {
 }
 
 
-def _permission_row(item: dict[str, Any]) -> dict[str, Any]:
+def _permission_row(item: Mapping[str, Any]) -> dict[str, Any]:
     constraints = item.get("arg_constraints")
     return {
         "id": single_line(str(item.get("permission_id", "")), limit=120),
         "adapter": single_line(str(item.get("adapter_id", "")), limit=120),
         "capability": single_line(str(item.get("capability", "")), limit=120),
         "allow": item.get("allow") is True,
-        "mode": item.get("approval_mode") or "",
+        "mode": text(item, "approval_mode"),
         "description": item.get("description", ""),
         "who": _who(item),
         "constraints": [
@@ -116,7 +116,7 @@ def _permission_row(item: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _who(item: dict[str, Any]) -> list[str]:
+def _who(item: Mapping[str, Any]) -> list[str]:
     return [
         f"{label}: {', '.join(map(str, item[name]))}"
         for name, label in (("roles", "role"), ("intents", "intent"), ("environments", "in"))

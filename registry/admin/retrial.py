@@ -12,6 +12,7 @@ from django.urls import NoReverseMatch, reverse
 
 from contextos.core.clock import parse_time
 from contextos.core.errors import ContextOSError
+from registry.admin.draft_form.fields import whole_number
 from registry.policy import PolicyDecision
 from registry.recorded_inputs import MOST_RECORDED, RecordedInput
 from registry.simulation import Outcome, Retrial, simulate_recorded
@@ -83,8 +84,7 @@ def retrial_context(
 
 
 def _count(wanted: str) -> int | None:
-    text = wanted.strip() or str(USUAL)
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    number = whole_number(wanted.strip() or str(USUAL)) or 0
     return number if 1 <= number <= MOST_RECORDED else None
 
 

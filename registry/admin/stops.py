@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
 
-from registry.models import Adapter, AdapterVersion, Capability, KillSwitch
+from registry.models import AdapterVersion, Capability, KillSwitch
 from registry.models.kill_switches import KillScope
 from registry.selectors import catalogue, thrown_switches
 
@@ -62,17 +62,6 @@ def reach_of(tenant_id: str, scope: str, target_id: str) -> Reach:
     return Reach(total, tuple(names), _sentence(scope, target_id, total))
 
 
-def is_known(tenant_id: str, scope: str, target_id: str) -> bool:
-    """Whether there is anything of that name to stop."""
-    if scope == KillScope.TENANT:
-        return target_id == tenant_id
-    if scope == KillScope.ADAPTER:
-        return Adapter.objects.filter(tenant_id=tenant_id, adapter_id=target_id).exists()
-    if scope == KillScope.VERSION:
-        return AdapterVersion.objects.filter(tenant_id=tenant_id, pk=target_id).exists()
-    return Capability.objects.filter(tenant_id=tenant_id, capability_id=target_id).exists()
-
-
 def target_label(switch: KillSwitch) -> str:
     """What a switch stops, in words a person knows; versions are stored by their id."""
     if switch.scope != KillScope.VERSION:
@@ -100,4 +89,5 @@ def _sentence(scope: str, target_id: str, total: int) -> str:
         return f"Every call in this tenant stops: {total} published {noun}."
     if scope == KillScope.CAPABILITY:
         return f"Calls to {target_id} stop in every environment that publishes it."
-    return f"{total} {noun} stop, also for runs that are under way."
+    verb = "stops" if total == 1 else "stop"
+    return f"{total} {noun} {verb}, also for runs that are under way."

@@ -13,8 +13,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
 
 from contextos.adminkit.actions import display
-from contextos.adminkit.display import mode_badge, short_hash, when
-from contextos.core.canonical import canonicalise
+from contextos.adminkit.display import mode_badge, short_hash
 from contextos.review.admin import ReviewedVersionAdmin
 from contextos.review.forms import CommentForm
 from contextos.review.labels import state_badge
@@ -33,8 +32,7 @@ from registry.admin.version_page import finding_row, signature_status, tab_conte
 from registry.labels import environment_badge, findings_summary, risk_badge
 from registry.models import AdapterVersion, Finding, Review
 from registry.selectors import manifest_of
-from registry.services import lifecycle
-from registry.services.lifecycle import ADAPTER_VERSIONS
+from registry.services.lifecycle import ADAPTER_LIFECYCLE, ADAPTER_VERSIONS
 
 
 @admin.register(AdapterVersion)
@@ -42,7 +40,7 @@ class AdapterVersionAdmin(DraftPages, ReviewedVersionAdmin):
     """Versions of manifests; what waits for a reviewer comes first."""
 
     kind = ADAPTER_VERSIONS
-    lifecycle = lifecycle
+    lifecycle = ADAPTER_LIFECYCLE
     review_template = "registry/review.html"
     list_display = [
         "shown_version",
@@ -97,11 +95,6 @@ class AdapterVersionAdmin(DraftPages, ReviewedVersionAdmin):
         """Adapter and number."""
         return str(version)
 
-    @display(description="State", ordering="state")
-    def shown_state(self, version: AdapterVersion) -> SafeString:
-        """Where it stands."""
-        return state_badge(version.state)
-
     @display(description="Environment", ordering="environment")
     def shown_environment(self, version: AdapterVersion) -> SafeString:
         """Where it applies."""
@@ -121,20 +114,6 @@ class AdapterVersionAdmin(DraftPages, ReviewedVersionAdmin):
     def found(self, version: Any) -> SafeString:
         """What stops it or wants a tick."""
         return findings_summary(version.blocking, version.warnings)
-
-    @display(description="Approvals")
-    def progress(self, version: Any) -> str:
-        """How many said yes."""
-        if version.submitted_at is None:
-            return "not submitted"
-        return f"{version.approvals} of {version.reviewers_needed}"
-
-    @display(description="Since", ordering="created_at")
-    def since(self, version: AdapterVersion) -> SafeString:
-        """The last step of its life."""
-        steps = (version.created_at, version.submitted_at, version.decided_at)
-        later = (version.published_at, version.ended_at)
-        return when(max(moment for moment in (*steps, *later) if moment))
 
     def trail(self, version: Any, short: str) -> list[tuple[str, str]]:
         """A version is reached over its adapter."""
@@ -230,11 +209,8 @@ class AdapterVersionAdmin(DraftPages, ReviewedVersionAdmin):
     def download_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The manifest exactly as it is hashed and signed."""
         version = self.version_or_404(request, object_id)
-        answer = HttpResponse(canonicalise(manifest_of(version)), content_type="application/json")
-        name = f"{version.adapter.adapter_id}-{version.version}.json"
-        answer["Content-Disposition"] = f'attachment; filename="{name}"'
-        answer["X-Content-Type-Options"] = "nosniff"
-        return answer
+        name = f"{version.adapter.adapter_id}-{version.version}"
+        return self.document_file(request, version, manifest_of, name)
 
 
 def count_per_version(rows: QuerySet[Any], version: str = "pk") -> Coalesce:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from contextos.core.text import single_line
+from registry.json_places import Position
 from registry.readiness.findings import Finding, Report, Severity
-from registry.readiness.lines import Position
 
 Paint = Callable[[Severity, str], str]
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from registry.json_places import Position
 from registry.readiness.catalogue import Rule, all_rules
 from registry.readiness.findings import Finding, Report, Severity
-from registry.readiness.lines import Position
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.BLOCK: "error", Severity.WARN: "warning", Severity.INFO: "note"}

@@ -244,7 +244,7 @@ def _schema_fields(document: Mapping[str, Any]) -> list[BoundField]:
     listed = schemas.items() if isinstance(schemas, dict) else ()
     return [
         BoundField(
-            FieldSpec((), single_line(ref, limit=120), kind=Kind.JSON),
+            FieldSpec((ref,), single_line(ref, limit=120), kind=Kind.JSON),
             join(["schemas", ref]),
             pretty(schema),
         )

@@ -120,6 +120,11 @@ def _read_number(text: str) -> int | float:
     return float(text) if "." in text else int(text)
 
 
+def whole_number(text: str) -> int | None:
+    """The number that a button or a hidden field names; None where it names anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
 def pretty(value: Any) -> str:
     """JSON set out for reading and editing, members in the order they have."""
     try:

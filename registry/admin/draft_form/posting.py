@@ -17,7 +17,15 @@ from registry.admin.draft_form.binding import (
     shown_capabilities,
     value_at,
 )
-from registry.admin.draft_form.fields import ABSENT, FieldFault, FieldSpec, Kind, fits, read
+from registry.admin.draft_form.fields import (
+    ABSENT,
+    FieldFault,
+    FieldSpec,
+    Kind,
+    fits,
+    read,
+    whole_number,
+)
 from registry.admin.draft_form.steps import STEPS
 from registry.manifest.normalise import schema_uri
 from registry.validation import SchemaDocuments, compile_schema
@@ -52,10 +60,10 @@ def with_change(document: dict[str, Any], change: str, data: Mapping[str, str]) 
     verb, _, which = change.partition(":")
     if verb == "add_capability":
         _list_member(document, "capabilities").append({})
-    elif verb == "remove_capability" and which.isdigit():
-        listed = _list_member(document, "capabilities")
-        if int(which) < len(listed):
-            del listed[int(which)]
+    elif verb == "remove_capability":
+        listed, index = _list_member(document, "capabilities"), whole_number(which)
+        if index is not None and index < len(listed):
+            del listed[index]
     elif verb == "add_schema":
         name = schema_uri(data.get("new_schema", "").strip())
         if name:

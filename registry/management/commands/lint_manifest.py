@@ -11,14 +11,13 @@ from django.core.management.base import BaseCommand, CommandError
 from contextos.core.errors import ContextOSError
 from contextos.core.text import single_line
 from registry.json_faults import fault_of
-from registry.management.manifest_files import EXIT_UNREADABLE, read_file
+from registry.json_places import Position, locate
+from registry.management.manifest_files import EXIT_REFUSED, EXIT_UNREADABLE, read_file
 from registry.readiness import Report, Severity, Verdict, lint_bytes
-from registry.readiness.lines import Position, locate
 from registry.readiness.plain_text import as_text
 from registry.readiness.sarif import as_sarif
 
 FORMATS = ("json", "text", "sarif")
-EXIT_FAIL = 1
 
 
 class Command(BaseCommand):
@@ -46,7 +45,7 @@ class Command(BaseCommand):
         chosen = options["format"] or ("text" if self.stdout.isatty() else "json")
         self._print(report, chosen, name=name, text=data.decode())
         if report.verdict is Verdict.FAIL:
-            sys.exit(EXIT_FAIL)
+            sys.exit(EXIT_REFUSED)
 
     def _print(self, report: Report, chosen: str, *, name: str, text: str) -> None:
         if chosen == "json":

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from contextos.core.errors import ContextOSError
 from contextos.core.strict_json import loads_object
+from registry.management.manifest_files import EXIT_REFUSED, EXIT_UNREADABLE, read_file
 from registry.plans import verify_plan
 
 # A pack with many inline schemas is larger than a request body may be.
 _MAX_BYTES = 16 * 1024 * 1024
-_UNREADABLE = 2
 
 
 class Command(BaseCommand):
@@ -30,19 +29,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the verdict as JSON; say why where there is none."""
+        data = read_file(options["file"], limit=_MAX_BYTES)
         try:
-            document = loads_object(_read(options["file"]), max_bytes=_MAX_BYTES)
+            document = loads_object(data, max_bytes=_MAX_BYTES)
             verdict = verify_plan(document.get("plan"), document.get("pack"), document.get("run"))
-        except OSError as error:
-            message = f"{options['file']} can't be read: {error.strerror}."
-            raise CommandError(message, returncode=_UNREADABLE) from error
         except ContextOSError as error:
             message = f"{error} {error.remediation}"
-            raise CommandError(message, returncode=_UNREADABLE) from error
+            raise CommandError(message, returncode=EXIT_UNREADABLE) from error
         self.stdout.write(json.dumps(verdict.document(), indent=2, ensure_ascii=False))
         if verdict.verdict != "ok":
-            sys.exit(1)
-
-
-def _read(name: str) -> bytes:
-    return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+            sys.exit(EXIT_REFUSED)

@@ -10,6 +10,7 @@ from django.db import connection
 from django.test import override_settings
 from django.urls import reverse
 
+from audit.models import Artefact
 from contextos.review.states import VersionState
 from registry.models import ContextPackVersion, PolicyBundleVersion
 from tests.putting_back import triggers_asleep
@@ -17,6 +18,7 @@ from tests.recorded_worlds import ready
 from tests.registry.admin.visits import browser, page, text_of
 from tests.registry.api.document_endpoints import PACKS, POLICIES, Kind
 from tests.registry.documents import bundle, failing_bundle, refund_input
+from tests.registry.furnished import house_or
 from tests.registry.house import House, staffed
 from tests.registry.manifests import refunds
 from tests.registry.walks import Walk, policy_walk
@@ -72,6 +74,58 @@ def test_nothing_of_another_tenant_is_found(house: House, neighbour: House, kind
         assert stranger.get(_page(kind, one, version.pk)).status_code == 404, one
     assert version.document_id not in text_of(stranger.get(_page(kind, "changelist")))
     assert stranger.get(f"{_page(kind, 'new')}?from={version.pk}").status_code == 404
+
+
+@KINDS
+def test_a_document_that_is_not_trusted_sends_its_pages_to_the_one_that_says_why(
+    house: House, kind: Kind
+) -> None:
+    draft = kind.draft(house)
+    with triggers_asleep(connection):
+        Artefact.objects.filter(digest=draft.digest).update(content=b"{}")
+    author = browser(house, "author")
+    for address in (
+        _page(kind, "edit", draft.pk),
+        _page(kind, "download", draft.pk),
+        f"{_page(kind, 'new')}?from={draft.pk}",
+    ):
+        answer = author.get(address, follow=True)
+        assert answer.redirect_chain == [(_page(kind, "change", draft.pk), 302)]
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"policy_layer": []},
+        {"policy_layer": {"bundle_refs": 7}},
+        {"decision_layer": {"decision_specs": "x"}},
+        {"tooling_layer": {"permissions": 5}},
+        {"tooling_layer": {"permissions": [{"approval_mode": {}, "roles": [{}]}]}},
+        {"intents": 7},
+    ],
+)
+def test_a_draft_that_holds_anything_has_its_page(house: House, spoilt: dict[str, Any]) -> None:
+    draft = PACKS.walk(house).draft(PACKS.make(**spoilt))
+    assert browser(house, "author").get(_page(PACKS, "change", draft.pk)).status_code == 200
+
+
+def test_parts_that_share_a_name_or_the_start_of_a_long_id_are_all_compared(house: House) -> None:
+    walk, start = policy_walk(house), "r" * 150
+    document = bundle()
+    first, second = document["rules"]
+    rules = [{**first, "rule_id": f"{start}1"}, {**second, "rule_id": f"{start}2"}]
+    tests = [document["tests"][0], document["tests"][0]]
+    walk.published(bundle(rules=rules, tests=[]))
+    allowing = {**rules[0], "then": {"allow": True, "approval_mode": "read_only"}}
+    named = {**tests[0], "input": refund_input(70000)}
+    for test in (tests[1], named):
+        test["expect"] = {"allowed": False}
+    changed = bundle(version="1.1.0", rules=[allowing, rules[1]], tests=[named, tests[1]])
+    version = walk.submit(walk.draft(changed))
+    shown = text_of(browser(house, "reviewer").get(_page(POLICIES, "review", version.pk)))
+    assert shown.count("data-change>") == 3
+    assert "&quot;approval_mode&quot;: &quot;read_only&quot;" in shown
+    assert "70000" in shown
 
 
 # --- writing -------------------------------------------------------------------------------------
@@ -240,15 +294,7 @@ def _governed() -> House:
     return house
 
 
-@pytest.fixture
-def house(request: pytest.FixtureRequest, db: None) -> House:
-    """A tenant with its people, and the policy where a test asks for it."""
-    return ready(_governed if "governed" in request.fixturenames else staffed)
-
-
-@pytest.fixture
-def governed(house: House) -> House:
-    return house
+house, governed = house_or("governed", _governed)
 
 
 @pytest.mark.proves("C4")

@@ -202,6 +202,13 @@ def test_capabilities_and_schemas_are_added_and_removed() -> None:
     assert "schema://orders.cancel.input.v1" not in document["schemas"]
 
 
+@pytest.mark.parametrize("number", ["²", "٣", "9" * 5000, "-1", ""])
+def test_a_button_that_names_no_number_removes_nothing(number: str) -> None:
+    document = normalise(orders())
+    with_change(document, f"remove_capability:{number}", {})
+    assert len(document["capabilities"]) == 1
+
+
 def test_only_the_fields_of_the_shown_page_are_read() -> None:
     document = normalise(many(45))
     apply_fields(document, {"f/capabilities/44/domain": "late"}, window=0)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
 
+from audit.models import Artefact
 from contextos.core import strict_json
 from registry.models import AdapterVersion
 from registry.selectors import manifest_of
+from tests.putting_back import triggers_asleep
 from tests.registry.admin.visits import browser, page, text_of, version_page
 from tests.registry.house import House
 from tests.registry.manifests import many, orders, refunds
@@ -226,3 +230,36 @@ def test_markup_and_hidden_characters_in_a_document_are_never_rendered(author: C
         shown = text_of(author.post(NEW, posted))
         assert "<script>alert" not in shown
         assert "<img src=x" not in shown
+
+
+@pytest.mark.parametrize("number", ["²", "9" * 5000])
+def test_a_page_of_the_form_that_is_no_number_is_the_first(author: Client, number: str) -> None:
+    posted = {"view": "form", "document": _json(orders()), "window": number}
+    for action in ("check", f"window:{number}", f"remove_capability:{number}"):
+        assert author.post(NEW, {**posted, "action": action}).status_code == 200
+
+
+def test_a_schema_is_removed_by_its_whole_name_however_long(author: Client) -> None:
+    name = f"schema://orders.{'long_' * 30}input.v1"
+    manifest = orders()
+    manifest["schemas"][name] = {"type": "object"}
+    shown = text_of(author.post(NEW, {"view": "form", "document": _json(manifest)}))
+    (button,) = re.findall(rf'value="(remove_schema:{re.escape(name)})"', shown)
+    posted = {"view": "form", "document": _json(manifest), "action": button}
+    assert name not in text_of(author.post(NEW, posted))
+
+
+def test_a_document_that_is_not_trusted_sends_its_pages_to_the_one_that_says_why(
+    author: Client, house: House
+) -> None:
+    version = house.draft(orders())
+    with triggers_asleep(connection):
+        Artefact.objects.filter(digest=version.digest).update(content=b"{}")
+    for address in (
+        version_page(version, "edit"),
+        version_page(version, "download"),
+        f"{NEW}?from={version.pk}",
+    ):
+        answer = author.get(address, follow=True)
+        assert answer.redirect_chain == [(version_page(version), 302)]
+        assert [str(message) for message in answer.context["messages"]]

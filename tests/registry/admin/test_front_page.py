@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from registry.services.kill_switches import throw_switch
 from tests.registry.admin.visits import browser, page, text_of, version_page
 from tests.registry.house import House
 from tests.registry.manifests import orders, refunds
@@ -41,13 +40,7 @@ def test_an_approved_version_waits_for_those_who_publish(house: House) -> None:
 def test_published_failing_and_blocked_things_have_their_columns(house: House) -> None:
     house.published(orders())
     house.draft(refunds(owner_role=""))
-    throw_switch(
-        tenant_id=house.tenant_id,
-        scope="capability",
-        target_id="orders.lookup",
-        reason="Wrong totals.",
-        actor=house.actor("operator"),
-    )
+    house.throw("capability", "orders.lookup", reason="Wrong totals.")
     shown = _front(house, "author")
     assert "adp_orders 1.0.0, 1 capability" in shown
     assert "Your drafts with blocking findings" in shown

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from pytest_django import DjangoAssertNumQueries
 
 from registry.models import KillSwitch
-from registry.resolution import build_snapshot
 from tests.registry.admin.visits import browser, page, text_of, version_page
 from tests.registry.house import House
 from tests.registry.manifests import orders
+from tests.registry.offered import offered
 
 ADD = page("killswitch_add")
 
@@ -40,8 +43,9 @@ def test_what_will_stop_is_shown_before_it_stops(
     assert not KillSwitch.objects.exists()
     answer = operator.post(ADD, {**given, "confirmed": "yes"})
     assert answer.status_code == 302
-    found = build_snapshot(house.tenant_id, "production", 1).resolve("orders.lookup")
-    assert found.stopped == "Wrong totals."
+    refusal = offered(house.tenant_id)["orders.lookup"].refusal
+    assert refusal is not None
+    assert refusal.message.endswith("is switched off: Wrong totals.")
     for address in (version_page(version), page("adapter_change", version.adapter_id)):
         if scope != "capability" or "version" in address:
             assert "Stopped by a kill switch" in text_of(operator.get(address))
@@ -109,3 +113,32 @@ def test_others_see_switches_but_throw_and_lift_none(
     assert visitor.get(page("killswitch_change", switch.pk)).status_code == 200
     assert visitor.get(ADD).status_code == 403
     assert visitor.post(page("killswitch_lift", switch.pk), {"reason": "x"}).status_code == 403
+
+
+def test_the_list_takes_the_same_statements_for_one_switch_and_for_many(
+    house: House, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    operator = browser(house, "operator")
+
+    def throw(number: int) -> None:
+        version = house.draft(orders(adapter_id=f"adp_orders_{number}"))
+        house.throw("version", version.pk)
+
+    throw(0)
+    operator.get(page("killswitch_changelist"))
+    with CaptureQueriesContext(connection) as one:
+        operator.get(page("killswitch_changelist"))
+    for number in range(1, 6):
+        throw(number)
+    with django_assert_max_num_queries(len(one)):
+        shown = text_of(operator.get(page("killswitch_changelist")))
+    assert "Version: adp_orders_5 1.0.0" in shown
+    assert house.user("operator").username in shown
+
+
+def test_a_version_is_stopped_by_its_number_too(house: House) -> None:
+    version = house.published(orders())
+    given = {"scope": "version", "target_id": "adp_orders@1.0.0", "reason": "Wrong totals."}
+    answer = browser(house, "operator").post(ADD, {**given, "confirmed": "yes"})
+    assert answer.status_code == 302
+    assert KillSwitch.objects.get().target_id == version.pk

@@ -7,7 +7,6 @@ import re
 import pytest
 
 from registry.models import Prompt, Resource, SchemaDocument
-from registry.services.kill_switches import throw_switch
 from tests.registry.admin.visits import browser, page, text_of
 from tests.registry.house import House
 from tests.registry.manifests import orders, refunds
@@ -27,6 +26,19 @@ def test_the_first_step_for_an_author_is_one_click_away(house: House) -> None:
     assert "Write your first manifest" in shown
     assert page("adapterversion_new") in shown
     assert "docs/guides/manifest-author" in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "first_step"),
+    [("adapter", "adapterversion_new"), ("killswitch", "killswitch_add")],
+)
+def test_the_first_step_is_offered_to_those_who_may_take_it(
+    house: House, name: str, first_step: str
+) -> None:
+    for who in ("admin", "auditor"):
+        visitor = browser(house, who)
+        offered = page(first_step) in text_of(visitor.get(page(f"{name}_changelist")))
+        assert offered is (visitor.get(page(first_step)).status_code == 200)
 
 
 def test_adapters_show_active_version_mode_state_and_findings(house: House) -> None:
@@ -55,13 +67,7 @@ def test_adapters_are_filtered_and_searched(
     house: House, wanted: dict[str, str], found: bool
 ) -> None:
     house.published(orders())
-    throw_switch(
-        tenant_id=house.tenant_id,
-        scope="adapter",
-        target_id="adp_orders",
-        reason="Stop.",
-        actor=house.actor("operator"),
-    )
+    house.throw("adapter", "adp_orders")
     shown = text_of(browser(house, "auditor").get(page("adapter_changelist"), wanted))
     assert ("production: 1" in shown) is found
 
@@ -148,13 +154,7 @@ def test_every_row_leads_to_its_page(house: House, name: str) -> None:
     manifest["resources"] = [{"uri": "orders://all", "classification": "INTERNAL"}]
     manifest["prompts"] = [{"name": "explain_order"}]
     house.published(manifest)
-    throw_switch(
-        tenant_id=house.tenant_id,
-        scope="adapter",
-        target_id="adp_orders",
-        reason="Stop.",
-        actor=house.actor("operator"),
-    )
+    house.throw("adapter", "adp_orders")
     visitor = browser(house, "auditor")
     asked = {"state": "published"} if name == "adapterversion" else {}
     shown = text_of(visitor.get(page(f"{name}_changelist"), asked))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from registry.models import KillSwitch
-from registry.services.kill_switches import throw_switch
 from tests.registry.admin.visits import browser, page, version_page
 from tests.registry.house import House
 from tests.registry.manifests import orders
@@ -62,13 +61,7 @@ def test_only_authors_and_admins_write(house: House, name: str, may: bool) -> No
 @pytest.mark.proves("D3")
 def test_every_page_of_another_tenant_is_as_good_as_absent(house: House, neighbour: House) -> None:
     version = house.published(orders())
-    switch = throw_switch(
-        tenant_id=house.tenant_id,
-        scope="adapter",
-        target_id="adp_orders",
-        reason="Stop.",
-        actor=house.actor("operator"),
-    )
+    switch = house.throw("adapter", "adp_orders")
     visitor = browser(neighbour, "admin")
     for one in ("change", "review", "submit", "publish", "retire", "download", "edit"):
         assert visitor.get(version_page(version, one)).status_code == 404

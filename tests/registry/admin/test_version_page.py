@@ -7,7 +7,9 @@ import re
 import pytest
 from django.db import connection
 
-from registry.models import AdapterVersion
+from registry.admin.five_questions import answers
+from registry.models import AdapterVersion, Finding
+from registry.readiness import Severity, all_rules
 from tests.registry.admin.visits import browser, page, text_of, version_page
 from tests.registry.house import House
 from tests.registry.manifests import orders, refunds
@@ -143,3 +145,24 @@ def test_an_adapters_page_shows_what_is_active_and_the_way_back(house: House) ->
     assert version_page(first, "publish") in shown
     assert second.version in shown
     assert "Roll back to" not in text_of(browser(house, "author").get(address))
+
+
+@pytest.mark.proves("B4")
+def test_every_rule_that_asks_something_leaves_one_of_the_five_questions_open() -> None:
+    asking = [rule for rule in all_rules() if rule.severity is not Severity.INFO]
+    for rule in asking:
+        found = Finding(rule=rule.id, severity=rule.severity.value, pointer="/x")
+        answered = [answer.verdict == "answered" for answer in answers(orders(), [found])]
+        assert answered.count(False) == 1, rule.id
+
+
+def test_the_active_version_is_shown_however_many_drafts_came_after_it(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("registry.admin.adapters.SHOWN_VERSIONS", 3)
+    active = house.published(orders())
+    for _ in range(4):
+        house.draft(orders())
+    shown = text_of(browser(house, "auditor").get(page("adapter_change", active.adapter_id)))
+    assert "nothing of this adapter is published" not in shown.lower()
+    assert version_page(active) in shown

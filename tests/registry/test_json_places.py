@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from contextos.core.json_pointer import walk
-from registry.readiness.lines import Position, locate
+from registry.json_places import Position, locate
 from tests.registry.readiness.manifests import example
 from tests.registry.readiness.strategies import WILD_DOCUMENTS
 
