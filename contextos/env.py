@@ -383,11 +383,6 @@ class Environment:
         """The environment this process runs in."""
         return self.text("CONTEXTOS_ENV")
 
-    @property
-    def production_like(self) -> bool:
-        """True where the strict start-up checks apply."""
-        return self.name in PRODUCTION_LIKE
-
 
 def read_environment(source: Mapping[str, str] | None = None) -> Environment:
     """Parse every known variable or raise EnvironmentProblem with one line per fault."""

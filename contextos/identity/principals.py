@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from contextos.core.envelopes import PrincipalKind as ChainKind
-from contextos.core.envelopes import PrincipalRef
 from contextos.core.errors import coded_error
 from contextos.core.events import Actor
 from contextos.core.modes import ApprovalMode
@@ -58,11 +56,6 @@ class Principal:
     def may_use(self, capability_id: str) -> bool:
         """Whether the token's own narrowing lets this capability through."""
         return self.scopes is None or capability_id in self.scopes
-
-    def as_ref(self) -> PrincipalRef:
-        """The same, as a link of a principal chain."""
-        kind = ChainKind(self.kind)
-        return PrincipalRef(kind=kind, id=self.id, tenant_id=self.tenant_id, display=self.display)
 
     def as_actor(self) -> Actor:
         """The same, as the log names it."""

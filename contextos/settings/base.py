@@ -84,7 +84,6 @@ REST_MIDDLEWARE = ["audit.middleware.AuditorLooksMiddleware"]
 
 ROOT_URLCONF = "contextos.urls"
 WSGI_APPLICATION = "contextos.wsgi.application"
-ASGI_APPLICATION = "contextos.asgi.application"
 APPEND_SLASH = True  # the admin's own pages; API paths have none and never redirect
 
 TEMPLATES = [
