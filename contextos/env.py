@@ -201,7 +201,8 @@ VARIABLES: tuple[Variable, ...] = (
         "CONTEXTOS_TRUST_PROXY",
         _boolean,
         default=False,
-        doc="Trust `X-Forwarded-Proto` and `X-Forwarded-For` from the proxy in front.",
+        doc="Trust `X-Forwarded-Proto` and `X-Forwarded-For` from the proxy in front, which has to "
+        "overwrite both and to drop headers with an underscore in their name.",
     ),
     Variable(
         "CONTEXTOS_EGRESS_PROXY",
