@@ -19,7 +19,8 @@ class Principal:
 
     `scopes` narrows to capability ids (None = not narrowed); `max_mode` is the highest mode that
     token and agent both allow; `auth_ref` names the claims without holding them; `lent` says that
-    another person issued the token, so that whoever holds it need not be the one it names.
+    another person issued the token, or an issuer that others entered, so that whoever holds it need
+    not be the one it names.
     """
 
     kind: PrincipalKind
