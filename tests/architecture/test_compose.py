@@ -122,6 +122,15 @@ def test_only_the_web_is_published_and_only_to_this_machine() -> None:
     assert all(port.startswith("127.0.0.1:") for ports in published.values() for port in ports)
 
 
+@pytest.mark.parametrize("name", ["web", "asgi", "worker"])
+def test_an_export_is_fetched_where_it_was_written(name: str) -> None:
+    service = SERVICES[name]
+    folder = service["environment"]["CONTEXTOS_EXPORTS_DIR"]
+    assert f"exports:{folder}" in service["volumes"]
+    assert "exports" in COMPOSE["volumes"]
+    assert re.search(rf"install -d -o 10001 .*{folder}", DOCKERFILE)  # else root owns the volume
+
+
 def test_data_services_have_no_way_out() -> None:
     assert COMPOSE["networks"]["inside"]["internal"] is True
     assert SERVICES["postgres"]["networks"] == SERVICES["redis"]["networks"] == ["inside"]
