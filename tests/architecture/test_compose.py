@@ -131,6 +131,14 @@ def test_an_export_is_fetched_where_it_was_written(name: str) -> None:
     assert re.search(rf"install -d -o 10001 .*{folder}", DOCKERFILE)  # else root owns the volume
 
 
+def test_who_checks_the_log_reads_the_checkpoints_and_the_sealer_alone_writes_them() -> None:
+    assert SERVICES["sealer"]["environment"]["CONTEXTOS_CHECKPOINTS_DIR"] == "/checkpoints"
+    assert "checkpoints:/checkpoints" in SERVICES["sealer"]["volumes"]
+    for name in ("web", "worker"):
+        assert SERVICES[name]["environment"]["CONTEXTOS_CHECKPOINTS_DIR"] == "/checkpoints"
+        assert "checkpoints:/checkpoints:ro" in SERVICES[name]["volumes"]
+
+
 def test_data_services_have_no_way_out() -> None:
     assert COMPOSE["networks"]["inside"]["internal"] is True
     assert SERVICES["postgres"]["networks"] == SERVICES["redis"]["networks"] == ["inside"]
