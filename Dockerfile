@@ -24,7 +24,7 @@ ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
     CONTEXTOS_ENV=production CONTEXTOS_KEYS_DIR=/keys CONTEXTOS_STATIC_ROOT=/app/staticfiles
 RUN groupadd --gid 10001 contextos \
     && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin contextos \
-    && install -d -o 10001 -g 10001 -m 0700 /keys /log-key /checkpoints
+    && install -d -o 10001 -g 10001 -m 0700 /keys /exports /log-key /checkpoints
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build /app /app
 WORKDIR /app

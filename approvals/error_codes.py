@@ -17,7 +17,7 @@ register(
         ErrorKind.AUTH,
         403,
         "Only people decide requests",
-        "Send a person's own token; agents and tokens issued for somebody else can't vote.",
+        "Send a person's own token; agents and tokens that others issued can't vote.",
     ),
     ErrorSpec(
         "approval.not_approver",

@@ -20,6 +20,7 @@ from contextos.adminkit.front_page import front_page
 from contextos.adminkit.login import SignInForm
 from contextos.adminkit.redirects import NEXT, safe_next
 from contextos.adminkit.site import ThemedSite
+from contextos.identity.second_factor import is_verified
 
 
 class ContextOSAdminSite(ThemedSite):
@@ -33,7 +34,7 @@ class ContextOSAdminSite(ThemedSite):
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Active staff who proved their second factor in this session."""
-        return super().has_permission(request) and _is_verified(request)
+        return super().has_permission(request) and is_verified(request)
 
     @method_decorator(never_cache)
     def login(
@@ -41,7 +42,7 @@ class ContextOSAdminSite(ThemedSite):
     ) -> HttpResponse:
         """Password first; whoever has given it goes on to the second factor."""
         if request.method == "GET" and super().has_permission(request):
-            if _is_verified(request):
+            if is_verified(request):
                 return HttpResponseRedirect(safe_next(request))
             query = urlencode({NEXT: safe_next(request)})
             return HttpResponseRedirect(f"{reverse('admin:verify')}?{query}")
@@ -123,8 +124,3 @@ class ContextOSAdminSite(ThemedSite):
         from contextos.identity.views import tenant_choices
 
         return tenant_choices(request) if self.has_permission(request) else []
-
-
-def _is_verified(request: HttpRequest) -> bool:
-    check = getattr(request.user, "is_verified", None)
-    return bool(check is not None and check())

@@ -21,6 +21,7 @@ RETRY_AFTER_SECONDS = 2
 OPEN_PER_THREAD = 64
 _LOOK_EVERY_SECONDS = 0.25  # time for the sockets of those turned away to be closed
 _NEVER_TURNED_AWAY = frozenset({"/healthz"})  # a crowd is no reason to be restarted
+_REST = "/api/"  # reads the body of nobody whom it does not know
 _ENVELOPES = "/api/v1/tool-calls"
 _OPEN_FILES = "/proc/self/fd"
 
@@ -31,13 +32,15 @@ class Doorkeeper:
     """A WSGI application in front of another: full house and a crowd outside is 503.
 
     The server queues requests before Python sees them, so their number is read from the process's
-    open sockets, and only while every thread is busy.
+    open sockets, and only while every thread is busy. Forms get half of the threads at most: a page
+    reads the form of any stranger, who may send it slowly or not at all.
     """
 
     def __init__(self, application: Application, *, threads: int) -> None:
         self._application = application
         self._threads = threads
         self._most_open = threads * OPEN_PER_THREAD
+        self._forms = threading.Semaphore(max(1, threads // 2))
         self._inside = 0
         self._lock = threading.Lock()
         self._looked_at = -math.inf
@@ -51,9 +54,21 @@ class Doorkeeper:
             self._leave()
             return turned_away(environ, start_response)
         try:
-            return self._application(environ, start_response)
+            return self._admitted(environ, start_response)
         finally:
             self._leave()
+
+    def _admitted(
+        self, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
+        if not _brings_form(environ):
+            return self._application(environ, start_response)
+        if not self._forms.acquire(blocking=False):
+            return turned_away(environ, start_response)
+        try:
+            return self._application(environ, start_response)
+        finally:
+            self._forms.release()
 
     def _enter(self) -> bool:
         """Count a request in; whether it meets a full house with a crowd outside."""
@@ -75,6 +90,11 @@ class Doorkeeper:
             return False
         self._open -= 1
         return True
+
+
+def _brings_form(environ: dict[str, Any]) -> bool:
+    length = environ.get("CONTENT_LENGTH") or "0"
+    return length != "0" and not str(environ.get("PATH_INFO")).startswith(_REST)
 
 
 def turned_away(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""ASGI entry point: `/mcp` and long polls."""
+"""ASGI entry point: the same paths, for callers who wait and hold no thread."""
 
 from django.core.asgi import get_asgi_application
 

@@ -220,7 +220,8 @@ def _proxy_is_known() -> Findings:
         yield Caution(
             "CONTEXTOS_TRUST_PROXY is off, so a request through a TLS proxy looks like plain HTTP "
             "and is redirected for ever.",
-            hint="Set it to true when a proxy that overwrites X-Forwarded-Proto stands in front.",
+            hint="Set it to true when a proxy that overwrites X-Forwarded-Proto and "
+            "X-Forwarded-For, and drops headers with an underscore, stands in front.",
             id="contextos.W003",
         )
 

@@ -201,7 +201,8 @@ VARIABLES: tuple[Variable, ...] = (
         "CONTEXTOS_TRUST_PROXY",
         _boolean,
         default=False,
-        doc="Trust `X-Forwarded-Proto` and `X-Forwarded-For` from the proxy in front.",
+        doc="Trust `X-Forwarded-Proto` and `X-Forwarded-For` from the proxy in front, which has to "
+        "overwrite both and to drop headers with an underscore in their name.",
     ),
     Variable(
         "CONTEXTOS_EGRESS_PROXY",
@@ -382,11 +383,6 @@ class Environment:
     def name(self) -> str:
         """The environment this process runs in."""
         return self.text("CONTEXTOS_ENV")
-
-    @property
-    def production_like(self) -> bool:
-        """True where the strict start-up checks apply."""
-        return self.name in PRODUCTION_LIKE
 
 
 def read_environment(source: Mapping[str, str] | None = None) -> Environment:

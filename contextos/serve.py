@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from granian.constants import Interfaces, RuntimeModes
+from granian.constants import HTTPModes, Interfaces, RuntimeModes
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
@@ -89,6 +89,8 @@ def build_server(plan: ServerPlan) -> MPServer:
         websockets=False,
         backlog=_BACKLOG,
         backpressure=_AT_ONCE,
+        # Hundreds of HTTP/2 streams would share a socket, and the doorkeeper counts sockets.
+        http=HTTPModes.http1,
         http1_settings=HTTP1Settings(header_read_timeout=_HEADER_TIMEOUT_MS),
         workers_kill_timeout=DRAIN_SECONDS,
         log_level=LogLevels(plan.log_level),

@@ -23,11 +23,7 @@ from contextos.adminkit.tenancy import (
     rows_of_tenant,
     tenant_lookup_for,
 )
-from contextos.adminkit.unfold_seam import (
-    ThemedModelAdmin,
-    ThemedStackedInline,
-    ThemedTabularInline,
-)
+from contextos.adminkit.unfold_seam import ThemedModelAdmin, ThemedTabularInline
 from contextos.core.errors import ContextOSError
 
 MOST_SEARCH_WORDS = 20
@@ -349,16 +345,11 @@ class TabularInline(_ReadOnlyInline, ThemedTabularInline):
     """Rows of a related model as a table."""
 
 
-class StackedInline(_ReadOnlyInline, ThemedStackedInline):
-    """Rows of a related model, one below the other."""
-
-
 __all__ = [
     "InstallationAdmin",
     "ModelAdmin",
     "ObjectPermissionAdmin",
     "ReadOnlyAdmin",
-    "StackedInline",
     "TabularInline",
     "TenantScopedAdmin",
 ]

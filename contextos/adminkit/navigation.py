@@ -8,19 +8,13 @@ from functools import cache
 from typing import Any
 
 from django.contrib.admin import ModelAdmin, site
+from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
 
 from contextos.adminkit.links import admin_url, named_url
 
 GROUPS = ("Registry", "Approvals", "Gateway", "Audit", "Identity", "System")
-GROUP_OF_APP = {
-    "registry": "Registry",
-    "approvals": "Approvals",
-    "gateway": "Gateway",
-    "audit": "Audit",
-    "identity": "Identity",
-}
 ELSEWHERE = "System"
 
 
@@ -107,17 +101,21 @@ def _lines(model_admin: ModelAdmin[Any]) -> tuple[tuple[Entry, str], ...]:
 
 
 def _entry(model_admin: ModelAdmin[Any]) -> Entry:
-    opts = model_admin.opts
-    plural = str(opts.verbose_name_plural)
-    group = getattr(model_admin, "nav_group", None) or GROUP_OF_APP.get(opts.app_label, ELSEWHERE)
+    group = getattr(model_admin, "nav_group", None) or model_admin.opts.app_label.capitalize()
     return Entry(
         group=group if group in GROUPS else ELSEWHERE,
         order=getattr(model_admin, "nav_order", 100),
-        title=getattr(model_admin, "nav_title", "") or plural[:1].upper() + plural[1:],
+        title=list_name(model_admin, model_admin.model),
         icon=getattr(model_admin, "nav_icon", "") or "database",
         url=admin_url(model_admin.model),
         badge=getattr(model_admin, "nav_badge", None),
     )
+
+
+def list_name(model_admin: ModelAdmin[Any] | None, model: type[Model]) -> str:
+    """What the list of a model is called, in the menu as on the page."""
+    plural = str(model._meta.verbose_name_plural)
+    return getattr(model_admin, "nav_title", "") or plural[:1].upper() + plural[1:]
 
 
 def _item(entry: Entry) -> dict[str, Any]:

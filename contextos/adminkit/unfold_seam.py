@@ -14,10 +14,8 @@ if TYPE_CHECKING:  # unfold is untyped: to the type checker its classes are Djan
 
     ThemedModelAdmin: TypeAlias = admin.ModelAdmin[Any]
     ThemedTabularInline: TypeAlias = admin.TabularInline[Any, Any]
-    ThemedStackedInline: TypeAlias = admin.StackedInline[Any, Any]
 else:
     from unfold.admin import ModelAdmin as ThemedModelAdmin
-    from unfold.admin import StackedInline as ThemedStackedInline
     from unfold.admin import TabularInline as ThemedTabularInline
     from unfold.decorators import action, display
     from unfold.forms import AdminOwnPasswordChangeForm as ThemedPasswordForm
@@ -31,7 +29,6 @@ __all__ = [
     "ThemedPasswordForm",
     "ThemedPasswordInput",
     "ThemedSite",
-    "ThemedStackedInline",
     "ThemedTabularInline",
     "action",
     "display",

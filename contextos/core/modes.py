@@ -76,14 +76,6 @@ def parse_mode(text: str) -> ApprovalMode:
         raise coded_error("mode.unknown", data={"given": text}) from None
 
 
-def parse_class(text: str) -> CapabilityClass:
-    """The capability class named by untrusted text."""
-    try:
-        return CapabilityClass(text)
-    except ValueError:
-        raise coded_error("capability_class.unknown", data={"given": text}) from None
-
-
 def exceeds(mode: ApprovalMode, maximum: ApprovalMode) -> bool:
     """Whether a mode is riskier than the maximum allows."""
     return mode > maximum

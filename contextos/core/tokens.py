@@ -69,7 +69,7 @@ class UnverifiedToken:
 
     issuer: str | None
     kid: str | None
-    algorithm: str | None
+    tenant_id: str | None
 
 
 def sign_token(claims: Mapping[str, Any], *, signer: Signer, typ: str = "JWT") -> str:
@@ -115,12 +115,12 @@ def recheck_times(token: VerifiedToken, *, leeway: int = DEFAULT_LEEWAY_SECONDS)
 
 
 def peek_token(token: str) -> UnverifiedToken:
-    """Issuer and key id as the token claims them, to find the keys that can verify it."""
+    """What the token claims that helps to find the keys that can verify it."""
     header, claims = _read(token)
     return UnverifiedToken(
         issuer=_text_or_none(claims.get("iss")),
         kid=_text_or_none(header.get("kid")),
-        algorithm=_text_or_none(header.get("alg")),
+        tenant_id=_text_or_none(claims.get("tenant_id")),
     )
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 
-from contextos.core import strict_json
+from contextos.demo.documents import Document, example
 from contextos.identity.actors import person
 from contextos.identity.models import User
 from contextos.review.states import VersionState
@@ -22,7 +19,6 @@ PAYMENTS_ENDPOINT = "endpoint://payments"  # another port with every start
 PUBLISHED = ("payments.json", "orders.json", "knowledge.json", "desk.json")
 IN_REVIEW = "payments_v2.json"
 REVIEWERS = ("reviewer", "reviewer2")
-Manifest = dict[str, Any]
 
 
 def build_registry(people: Mapping[str, User], *, tenant_id: str) -> None:
@@ -37,7 +33,7 @@ def build_registry(people: Mapping[str, User], *, tenant_id: str) -> None:
         lifecycle.submit(version_id=version.pk, actor=person(people["author"], tenant_id))
 
 
-def _is_known(manifest: Manifest, tenant_id: str) -> bool:
+def _is_known(manifest: Document, tenant_id: str) -> bool:
     return AdapterVersion.objects.filter(
         tenant_id=tenant_id,
         adapter__adapter_id=manifest["adapter_id"],
@@ -46,7 +42,7 @@ def _is_known(manifest: Manifest, tenant_id: str) -> bool:
 
 
 @transaction.atomic
-def _publish(manifest: Manifest, people: Mapping[str, User], tenant_id: str) -> None:
+def _publish(manifest: Document, people: Mapping[str, User], tenant_id: str) -> None:
     version = _draft(manifest, people, tenant_id)
     author, admin = people["author"], people["admin"]
     version = lifecycle.submit(version_id=version.pk, actor=person(author, tenant_id))
@@ -73,16 +69,15 @@ def _approve(version: AdapterVersion, people: Mapping[str, User], tenant_id: str
         raise RuntimeError(f"the demo's {version} is {version.state} and not approved")
 
 
-def _draft(manifest: Manifest, people: Mapping[str, User], tenant_id: str) -> AdapterVersion:
+def _draft(manifest: Document, people: Mapping[str, User], tenant_id: str) -> AdapterVersion:
     author = people["author"]
     return create_draft(
         tenant_id=tenant_id, document=manifest, author=author, actor=person(author, tenant_id)
     )
 
 
-def _manifest(name: str) -> Manifest:
-    path: Path = settings.BASE_DIR / "examples" / "manifests" / name
-    document: Manifest = dict(strict_json.loads_object(path.read_bytes()))
+def _manifest(name: str) -> Document:
+    document = example(f"manifests/{name}")
     document["environment"] = ENVIRONMENT
     if document["protocol"] == "mcp":
         document["transport"] = {**document["transport"], "endpoint_ref": PAYMENTS_ENDPOINT}

@@ -49,11 +49,6 @@ def roles_of(user: Any, tenant: Tenant | str | None) -> frozenset[str]:
     return access_in(user, tenant).roles
 
 
-def permissions_of(user: Any, tenant: Tenant | str | None) -> frozenset[str]:
-    """The permissions those roles carry."""
-    return access_in(user, tenant).permissions
-
-
 def tenants_of(user: Any) -> QuerySet[Tenant]:
     """The tenants somebody may act in; superusers in all, also to switch one on again."""
     if not isinstance(user, User) or not user.is_active:

@@ -22,7 +22,7 @@ class CacheTimes:
 
 
 class KeyCache:
-    """Keys behind a load function; one thread loads while the others wait for its answer."""
+    """Keys behind a load function; one thread loads while those who need its answer wait."""
 
     def __init__(
         self,
@@ -42,6 +42,9 @@ class KeyCache:
 
     def keys_for(self, kid: str | None) -> KeySet:
         """The keys, reloaded first if they are old or lack the kid and the source may be asked."""
+        known = self._keys
+        if known is not None and _holds(known, kid) and not self._is_old(self._clock()):
+            return known  # a stranger who asks for a kid of their own making holds nobody else up
         with self._lock:
             if self._is_due(kid):
                 self._reload()
@@ -53,13 +56,10 @@ class KeyCache:
         now = self._clock()
         if now - self._tried_at < self._times.retry_after:
             return False
-        return self._is_old(now) or not self._holds(kid)
+        return self._is_old(now) or not _holds(self._keys, kid)
 
     def _is_old(self, now: float) -> bool:
-        return self._keys is None or now - self._loaded_at >= self._times.fresh_for
-
-    def _holds(self, kid: str | None) -> bool:
-        return self._keys is not None and any(key.kid == kid for key in self._keys)
+        return now - self._loaded_at >= self._times.fresh_for
 
     def _is_too_stale(self) -> bool:
         age = self._clock() - self._loaded_at
@@ -71,3 +71,7 @@ class KeyCache:
             self._keys, self._loaded_at, self._failure = self._load(), self._clock(), None
         except ContextOSError as failure:
             self._failure = failure
+
+
+def _holds(keys: KeySet | None, kid: str | None) -> bool:
+    return keys is not None and any(key.kid == kid for key in keys)

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from contextos.core.envelopes import PrincipalKind as ChainKind
-from contextos.core.envelopes import PrincipalRef
 from contextos.core.errors import coded_error
 from contextos.core.events import Actor
 from contextos.core.modes import ApprovalMode
@@ -21,7 +19,8 @@ class Principal:
 
     `scopes` narrows to capability ids (None = not narrowed); `max_mode` is the highest mode that
     token and agent both allow; `auth_ref` names the claims without holding them; `lent` says that
-    another person issued the token, so that whoever holds it need not be the one it names.
+    another person issued the token, or an issuer that others entered, so that whoever holds it need
+    not be the one it names.
     """
 
     kind: PrincipalKind
@@ -58,11 +57,6 @@ class Principal:
     def may_use(self, capability_id: str) -> bool:
         """Whether the token's own narrowing lets this capability through."""
         return self.scopes is None or capability_id in self.scopes
-
-    def as_ref(self) -> PrincipalRef:
-        """The same, as a link of a principal chain."""
-        kind = ChainKind(self.kind)
-        return PrincipalRef(kind=kind, id=self.id, tenant_id=self.tenant_id, display=self.display)
 
     def as_actor(self) -> Actor:
         """The same, as the log names it."""

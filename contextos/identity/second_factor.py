@@ -192,43 +192,22 @@ def mark_fresh(request: HttpRequest, factor: Factor, *, purpose: str = "") -> No
     django_otp.login(request, Device.from_persistent_id(factor.device_id))
     request.session.cycle_key()
     request.session[SESSION_KEY] = {
-        "kind": factor.kind,
         "device_id": factor.device_id,
         "proved_at": factor.proved_at.timestamp(),
         "purpose": purpose,
     }
 
 
-def fresh_factor(
-    request: HttpRequest, *, purpose: str = "", max_age: int = FRESH_SECONDS
-) -> Factor | None:
-    """The proof given in this session, if recent and, when a purpose is named, given for it."""
+def is_fresh(request: HttpRequest, *, purpose: str = "") -> bool:
+    """Whether this session proved the factor lately and, when a purpose is named, for it."""
     kept: dict[str, Any] | None = request.session.get(SESSION_KEY)
     device_id = request.session.get(django_otp.DEVICE_ID_SESSION_KEY)
-    if not kept or kept["device_id"] != device_id or not _is_verified(request):
-        return None
+    if not kept or kept["device_id"] != device_id or not is_verified(request):
+        return False
     if purpose and kept["purpose"] != purpose:
-        return None
-    proved_at = datetime.fromtimestamp(kept["proved_at"], tz=UTC)
-    age = timezone.now() - proved_at
-    if not timedelta(0) <= age <= timedelta(seconds=max_age):
-        return None
-    return Factor(kind=kept["kind"], device_id=kept["device_id"], proved_at=proved_at)
-
-
-def is_fresh(request: HttpRequest, *, purpose: str = "", max_age: int = FRESH_SECONDS) -> bool:
-    """Whether the second factor was proved within the last `max_age` seconds."""
-    return fresh_factor(request, purpose=purpose, max_age=max_age) is not None
-
-
-def consume_fresh(
-    request: HttpRequest, *, purpose: str, max_age: int = FRESH_SECONDS
-) -> Factor | None:
-    """The fresh proof for a purpose, taken away so that it can't serve a second time."""
-    factor = fresh_factor(request, purpose=purpose, max_age=max_age)
-    if factor is not None:
-        del request.session[SESSION_KEY]
-    return factor
+        return False
+    age = timezone.now() - datetime.fromtimestamp(kept["proved_at"], tz=UTC)
+    return timedelta(0) <= age <= timedelta(seconds=FRESH_SECONDS)
 
 
 def step_up_url(*, purpose: str, next_path: str) -> str:
@@ -251,7 +230,8 @@ def require_fresh(purpose: str) -> Callable[[View], View]:
     return guard
 
 
-def _is_verified(request: HttpRequest) -> bool:
+def is_verified(request: HttpRequest) -> bool:
+    """Whether the session of this request proved a second factor; strangers' never did."""
     check = getattr(request.user, "is_verified", None)
     return bool(check is not None and check())
 

@@ -92,9 +92,12 @@ def outside_agent(token: VerifiedToken, tenant_id: str) -> Principal | None:
 
 
 def outside_person(token: VerifiedToken, tenant_id: str) -> Principal | None:
-    """The person that an outside issuer names by user id."""
+    """The person that an outside issuer names by user id.
+
+    Lent: whoever entered the issuer and its keys could speak as everybody, and decide alone.
+    """
     rows = list(_memberships(token.subject, tenant_id))
-    return _person_principal(rows, token) if rows else None
+    return _person_principal(rows, token, lent=True) if rows else None
 
 
 def _memberships(user_id: str, tenant_id: str) -> Any:
@@ -139,7 +142,7 @@ def _agent_principal(facts: Mapping[str, Any], token: VerifiedToken) -> Principa
 
 
 def _person_principal(
-    memberships: Sequence[Membership], token: VerifiedToken, *, lent: bool = False
+    memberships: Sequence[Membership], token: VerifiedToken, *, lent: bool
 ) -> Principal:
     user = memberships[0].user
     return Principal(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from contextos.core import base64url, strict_json
 from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.tokens import UnverifiedToken, VerifiedToken, peek_token, verify_token
 from contextos.identity import subjects
@@ -74,29 +73,22 @@ def _own_subject(verified: VerifiedToken) -> Principal:
 
 
 def _outside(token: str, claimed: UnverifiedToken) -> Principal:
-    verified, refusal = _verified_by(_trusting_rows(token, claimed), token, claimed)
+    verified, refusal = _verified_by(_trusting_rows(claimed), token, claimed)
     if not verified:
         raise refusal or coded_error("auth.wrong_issuer")
     return _only_one(_principals(verified))
 
 
-def _trusting_rows(token: str, claimed: UnverifiedToken) -> list[TrustedIssuer]:
+def _trusting_rows(claimed: UnverifiedToken) -> list[TrustedIssuer]:
     """The entries that could vouch for the token; its unverified claims only narrow them."""
     rows = TrustedIssuer.objects.filter(
         issuer=claimed.issuer or "", is_active=True, tenant__is_active=True
     )
-    tenant_id = _claimed_tenant(token)
-    found = rows.filter(tenant_id=tenant_id) if tenant_id else rows
+    found = rows.filter(tenant_id=claimed.tenant_id) if claimed.tenant_id else rows
     few = list(found.order_by("pk")[: _MAX_ROWS + 1])
     if len(few) > _MAX_ROWS:
         raise coded_error("auth.tenant_needed")
     return few
-
-
-def _claimed_tenant(token: str) -> str | None:
-    claims = strict_json.loads_object(base64url.decode(token.split(".")[1]))
-    tenant_id = claims.get("tenant_id")
-    return tenant_id if isinstance(tenant_id, str) else None
 
 
 def _verified_by(

@@ -104,7 +104,7 @@ def _show_new_codes(request: HttpRequest) -> HttpResponse:
 def _prove(request: HttpRequest) -> HttpResponse:
     purpose = request.POST.get("purpose") or request.GET.get("purpose") or ""
     recovery = "recovery" in request.GET
-    if _already_verified(request) and not purpose:
+    if second_factor.is_verified(request) and not purpose:
         return HttpResponseRedirect(safe_next(request))
     form = CodeForm(request.POST if request.method == "POST" else None, recovery=recovery)
     if form.is_bound and form.is_valid() and _accept(request, form, purpose):
@@ -232,10 +232,6 @@ def _user(request: HttpRequest) -> User:
 def _self(request: HttpRequest) -> Any:
     tenant = getattr(request, "acting_tenant", None)
     return person(_user(request), tenant.pk if tenant else None)
-
-
-def _already_verified(request: HttpRequest) -> bool:
-    return bool(request.user.is_verified())  # type: ignore[union-attr]
 
 
 def _page(request: HttpRequest, template: str, title: str, **context: Any) -> HttpResponse:

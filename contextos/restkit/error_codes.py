@@ -11,6 +11,13 @@ register(
         remediation="Correct the fields listed under `details` and send the request again.",
     ),
     ErrorSpec(
+        code="request.length_missing",
+        kind=ErrorKind.PROTOCOL,
+        http_status=411,
+        title="The body does not say how long it is",
+        remediation="Send the body whole, with `Content-Length`, instead of in chunks.",
+    ),
+    ErrorSpec(
         code="cursor.invalid",
         kind=ErrorKind.PROTOCOL,
         http_status=400,

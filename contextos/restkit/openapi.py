@@ -34,13 +34,14 @@ REFUSALS: dict[int, str] = {
     404: "Nothing of the caller's has this name",
     406: "No such form of an answer",
     409: "Not in the state that this asks for",
+    411: "The body does not say how long it is",
     413: "The body is too large",
     415: "The body is no JSON",
     422: "Some values are not acceptable",
     429: "Too much at once; see Retry-After",
     503: "Not now; see Retry-After",
 }
-_ONLY_WITH_A_BODY = frozenset({409, 413, 415})
+_ONLY_WITH_A_BODY = frozenset({409, 411, 413, 415})
 _CONTENT = {PROBLEM_CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _DEFAULT_RESPONSE = {"description": "Failed", "content": _CONTENT}
 _OPERATIONS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})

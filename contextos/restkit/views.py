@@ -19,6 +19,8 @@ class APIView(views.APIView):
         super().initial(request, *args, **kwargs)
         if any("\x00" in str(value) for value in kwargs.values()):
             raise coded_error("request.not_found")
+        if _is_unreadable(request):
+            raise coded_error("request.length_missing")
 
     def perform_content_negotiation(
         self, request: Request, force: bool = False
@@ -30,3 +32,8 @@ class APIView(views.APIView):
         if not plain or asked.get("QUERY_STRING") or self.format_kwarg is not None:
             return super().perform_content_negotiation(request, force)
         return renderers[0], renderers[0].media_type
+
+
+def _is_unreadable(request: Request) -> bool:
+    """From a WSGI server Django reads nothing of a body in chunks: it would count as empty."""
+    return "HTTP_TRANSFER_ENCODING" in request.META and "wsgi.input" in request.META

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import dj_database_url
@@ -21,9 +22,13 @@ ENV = read_environment()
 BASE_DIR = PROJECT_ROOT
 CONTEXTOS_ENV = ENV.name
 DATA_DIR = ENV.path("CONTEXTOS_DATA_DIR")
-KEYS_DIR = (
-    ENV.path("CONTEXTOS_KEYS_DIR") if ENV.optional("CONTEXTOS_KEYS_DIR") else DATA_DIR / "keys"
-)
+
+
+def _folder(variable: str, usual: str) -> Path:
+    return ENV.path(variable) if ENV.optional(variable) else DATA_DIR / usual
+
+
+KEYS_DIR = _folder("CONTEXTOS_KEYS_DIR", "keys")
 PUBLIC_URL = ENV.text("CONTEXTOS_PUBLIC_URL").rstrip("/")
 
 DEBUG = False
@@ -84,7 +89,6 @@ REST_MIDDLEWARE = ["audit.middleware.AuditorLooksMiddleware"]
 
 ROOT_URLCONF = "contextos.urls"
 WSGI_APPLICATION = "contextos.wsgi.application"
-ASGI_APPLICATION = "contextos.asgi.application"
 APPEND_SLASH = True  # the admin's own pages; API paths have none and never redirect
 
 TEMPLATES = [
@@ -198,11 +202,7 @@ LOG_ORIGIN = ENV.optional("CONTEXTOS_LOG_ORIGIN") or PUBLIC_URL.partition("://")
 # The private half of the log's key may lie where the sealer alone can see it.
 LOG_KEY_DIR = ENV.path("CONTEXTOS_LOG_KEY_DIR") if ENV.optional("CONTEXTOS_LOG_KEY_DIR") else None
 # Where checkpoints are kept outside the database: always as files, and wherever else is named.
-CHECKPOINTS_DIR = (
-    ENV.path("CONTEXTOS_CHECKPOINTS_DIR")
-    if ENV.optional("CONTEXTOS_CHECKPOINTS_DIR")
-    else DATA_DIR / "checkpoints"
-)
+CHECKPOINTS_DIR = _folder("CONTEXTOS_CHECKPOINTS_DIR", "checkpoints")
 CHECKPOINT_WEBHOOK = ENV.optional("CONTEXTOS_CHECKPOINT_WEBHOOK")
 CHECKPOINT_WEBHOOK_SECRET = ENV.optional("CONTEXTOS_CHECKPOINT_WEBHOOK_SECRET")
 CHECKPOINT_PUT_URL = ENV.optional("CONTEXTOS_CHECKPOINT_PUT_URL")
@@ -211,11 +211,7 @@ CHECKPOINT_PUT_TOKEN = ENV.optional("CONTEXTOS_CHECKPOINT_PUT_TOKEN")
 SEALING_LAG_ALERT_SECONDS = ENV.number("CONTEXTOS_SEALING_LAG_SECONDS")
 
 # --- exports ---------------------------------------------------------------------------------
-EXPORTS_DIR = (
-    ENV.path("CONTEXTOS_EXPORTS_DIR")
-    if ENV.optional("CONTEXTOS_EXPORTS_DIR")
-    else DATA_DIR / "exports"
-)
+EXPORTS_DIR = _folder("CONTEXTOS_EXPORTS_DIR", "exports")
 EXPORT_DAYS = ENV.number("CONTEXTOS_EXPORT_DAYS")
 
 # --- registry --------------------------------------------------------------------------------
@@ -259,11 +255,7 @@ USE_I18N = True
 USE_TZ = True
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = (
-    ENV.path("CONTEXTOS_STATIC_ROOT")
-    if ENV.optional("CONTEXTOS_STATIC_ROOT")
-    else DATA_DIR / "staticfiles"
-)
+STATIC_ROOT = _folder("CONTEXTOS_STATIC_ROOT", "staticfiles")
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
@@ -330,95 +322,42 @@ CELERY_TASK_ROUTES = {
     "audit.tasks.run_reports": {"queue": "notices"},
 }
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 5}
+
+
+def _every(seconds: int, task: str, *, expires: int) -> dict[str, Any]:
+    """A round that nobody took up for so many seconds is dropped: the next one does its work."""
+    return {
+        "task": task,
+        "schedule": timedelta(seconds=seconds),
+        "options": {"expires": expires},
+    }
+
+
+def _at(task: str, **moment: str) -> dict[str, Any]:
+    return {"task": task, "schedule": crontab(**moment)}
+
+
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
-    "sweep-calls": {
-        "task": "gateway.tasks.sweep",
-        "schedule": timedelta(seconds=1),
-        # By beat's clock: a worker whose own runs ahead by more than this would never sweep.
-        "options": {"expires": 900},
-    },
-    "count-figures": {
-        "task": "gateway.tasks.count_figures",
-        "schedule": timedelta(seconds=5),
-        "options": {"expires": 15},
-    },
-    "forget-fine-figures": {
-        "task": "gateway.tasks.forget_fine_figures",
-        "schedule": crontab(minute="53"),
-    },
-    "forget-expired-keys": {
-        "task": "gateway.tasks.forget_keys",
-        "schedule": crontab(minute="41"),
-    },
-    "forget-old-notices": {
-        "task": "approvals.tasks.forget_notices",
-        "schedule": crontab(minute="17"),
-    },
-    "send-notices": {
-        "task": "approvals.tasks.send_notices",
-        "schedule": timedelta(seconds=2),
-        "options": {"expires": 10},
-    },
-    "send-callbacks": {
-        "task": "gateway.tasks.send_callbacks",
-        "schedule": timedelta(seconds=2),
-        "options": {"expires": 10},
-    },
-    "replay-periods": {
-        "task": "gateway.tasks.replay_periods",
-        "schedule": timedelta(seconds=2),
-        "options": {"expires": 10},
-    },
-    "send-alerts": {
-        "task": "gateway.tasks.send_alerts",
-        "schedule": timedelta(seconds=3),
-        "options": {"expires": 10},
-    },
-    "send-checkpoints": {
-        "task": "audit.tasks.send_checkpoints",
-        "schedule": timedelta(seconds=5),
-        "options": {"expires": 20},
-    },
-    "prepare-partitions": {
-        "task": "audit.tasks.prepare_partitions",
-        "schedule": crontab(minute="23", hour="*/6"),
-    },
-    "run-exports": {
-        "task": "audit.tasks.run_exports",
-        "schedule": timedelta(seconds=1),
-        "options": {"expires": 5},
-    },
-    "run-log-checks": {
-        "task": "audit.tasks.run_log_checks",
-        "schedule": timedelta(seconds=2),
-        "options": {"expires": 10},
-    },
-    "run-reports": {
-        "task": "audit.tasks.run_reports",
-        "schedule": timedelta(seconds=10),
-        "options": {"expires": 30},
-    },
-    "remove-expired-exports": {
-        "task": "audit.tasks.remove_exports",
-        "schedule": crontab(minute="*/10"),
-    },
-    "apply-retention": {
-        "task": "audit.tasks.apply_retention",
-        "schedule": crontab(minute="37", hour="2"),
-    },
-    "finish-erasures": {
-        "task": "audit.tasks.finish_erasures",
-        "schedule": crontab(minute="7"),
-    },
-    "send-streams": {
-        "task": "gateway.tasks.send_streams",
-        "schedule": timedelta(seconds=2),
-        "options": {"expires": 10},
-    },
-    "clear-expired-sessions": {
-        "task": "contextos.identity.tasks.clear_expired",
-        "schedule": crontab(minute="17"),
-    },
+    # By beat's clock: a worker whose own runs ahead by more than this would never sweep.
+    "sweep-calls": _every(1, "gateway.tasks.sweep", expires=900),
+    "count-figures": _every(5, "gateway.tasks.count_figures", expires=15),
+    "forget-fine-figures": _at("gateway.tasks.forget_fine_figures", minute="53"),
+    "forget-expired-keys": _at("gateway.tasks.forget_keys", minute="41"),
+    "forget-old-notices": _at("approvals.tasks.forget_notices", minute="17"),
+    "send-notices": _every(2, "approvals.tasks.send_notices", expires=10),
+    "send-callbacks": _every(2, "gateway.tasks.send_callbacks", expires=10),
+    "replay-periods": _every(2, "gateway.tasks.replay_periods", expires=10),
+    "send-alerts": _every(3, "gateway.tasks.send_alerts", expires=10),
+    "send-checkpoints": _every(5, "audit.tasks.send_checkpoints", expires=20),
+    "prepare-partitions": _at("audit.tasks.prepare_partitions", minute="23", hour="*/6"),
+    "run-exports": _every(1, "audit.tasks.run_exports", expires=5),
+    "run-log-checks": _every(2, "audit.tasks.run_log_checks", expires=10),
+    "run-reports": _every(10, "audit.tasks.run_reports", expires=30),
+    "remove-expired-exports": _at("audit.tasks.remove_exports", minute="*/10"),
+    "apply-retention": _at("audit.tasks.apply_retention", minute="37", hour="2"),
+    "finish-erasures": _at("audit.tasks.finish_erasures", minute="7"),
+    "send-streams": _every(2, "gateway.tasks.send_streams", expires=10),
+    "clear-expired-sessions": _at("contextos.identity.tasks.clear_expired", minute="17"),
 }
 
 # --- e-mail ----------------------------------------------------------------------------------

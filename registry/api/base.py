@@ -68,7 +68,7 @@ class RegistryView(APIView):
         if self.principal.lent:
             raise coded_error(
                 "permission.denied",
-                message="Another person issued this token, so nothing is written or reviewed by it "
+                message="Somebody else issued this token, so nothing is written or reviewed by it "
                 "in your name.",
                 remediation="Use the admin pages, or a token that you issued yourself or that was "
                 "made with `manage.py issue_token --user`.",

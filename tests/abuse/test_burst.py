@@ -5,7 +5,9 @@ from __future__ import annotations
 import fcntl
 import os
 import resource
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +145,31 @@ def test_only_as_many_are_turned_away_as_there_are_too_many(
         list(keeper({"PATH_INFO": "/api/v1/runs"}, said))
         ends.append(said.status)
     assert ends == [503, 503, 503, 200, 200, 200]
+
+
+def test_forms_that_never_come_leave_half_of_the_threads_to_others() -> None:
+    reading, go = threading.Barrier(3), threading.Event()
+
+    def reads_forms(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        if environ["PATH_INFO"] == "/slow":
+            reading.wait(10)
+            go.wait(10)
+        return _inner(environ, start_response)
+
+    def asked(path: str, length: str = "") -> int:
+        said = _Start()
+        list(keeper({"PATH_INFO": path, "CONTENT_LENGTH": length}, said))
+        return said.status
+
+    keeper = Doorkeeper(reads_forms, threads=4)
+    with ThreadPoolExecutor() as callers:
+        slow = [callers.submit(asked, "/slow", "500") for _ in range(2)]
+        reading.wait(10)
+        assert asked("/admin/login/", "20") == 503
+        assert asked("/admin/login/") == asked("/api/v1/tool-calls", "20") == 200
+        go.set()
+        assert [each.result() for each in slow] == [200, 200]
+    assert asked("/admin/login/", "20") == 200
 
 
 def test_a_verdict_without_an_answer_counts_as_none() -> None:

@@ -17,6 +17,7 @@ from contextos.identity.models import Membership, Tenant
 from tests.approvals.overlaps import OVERLAPS, Overlap, asked_for_by, delegate
 from tests.approvals.world import GateWorld
 from tests.factories import make_agent_token, make_user_token
+from tests.identity.forged import named_by_an_issuer_of
 from tests.recorded_worlds import ready
 from tests.registry.api.calls import Caller, code_of
 
@@ -108,8 +109,12 @@ def test_a_token_that_somebody_else_issued_does_not_vote(world: GateWorld) -> No
     narrowed = make_user_token(
         world.approver("fin1"), world.house.tenant, scopes=["payments.issue_refund"]
     ).token
+    outside = named_by_an_issuer_of(
+        world.house.actor("admin"), tenant_id=world.tenant_id, user=world.approver("fin1")
+    )
     said = {"digest": request.digest, "reason": "Fine.", "otp": world.code("fin1")}
-    for token in (lent, narrowed, world.agent_token, make_agent_token(world.agent).token):
+    agents = world.agent_token, make_agent_token(world.agent).token
+    for token in (lent, narrowed, outside, *agents):
         for verb in ("approve", "reject", "withdraw", "comments"):
             answer = Caller(token).post(f"approvals/{request.pk}/{verb}", said)
             assert code_of(answer) == (403, "approval.people_only")

@@ -122,6 +122,23 @@ def test_only_the_web_is_published_and_only_to_this_machine() -> None:
     assert all(port.startswith("127.0.0.1:") for ports in published.values() for port in ports)
 
 
+@pytest.mark.parametrize("name", ["web", "asgi", "worker"])
+def test_an_export_is_fetched_where_it_was_written(name: str) -> None:
+    service = SERVICES[name]
+    folder = service["environment"]["CONTEXTOS_EXPORTS_DIR"]
+    assert f"exports:{folder}" in service["volumes"]
+    assert "exports" in COMPOSE["volumes"]
+    assert re.search(rf"install -d -o 10001 .*{folder}", DOCKERFILE)  # else root owns the volume
+
+
+def test_who_checks_the_log_reads_the_checkpoints_and_the_sealer_alone_writes_them() -> None:
+    assert SERVICES["sealer"]["environment"]["CONTEXTOS_CHECKPOINTS_DIR"] == "/checkpoints"
+    assert "checkpoints:/checkpoints" in SERVICES["sealer"]["volumes"]
+    for name in ("web", "worker"):
+        assert SERVICES[name]["environment"]["CONTEXTOS_CHECKPOINTS_DIR"] == "/checkpoints"
+        assert "checkpoints:/checkpoints:ro" in SERVICES[name]["volumes"]
+
+
 def test_data_services_have_no_way_out() -> None:
     assert COMPOSE["networks"]["inside"]["internal"] is True
     assert SERVICES["postgres"]["networks"] == SERVICES["redis"]["networks"] == ["inside"]

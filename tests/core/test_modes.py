@@ -16,7 +16,6 @@ from contextos.core.modes import (
     lowest,
     mode_fits_class,
     modes_allowed_for,
-    parse_class,
     parse_mode,
 )
 
@@ -90,9 +89,5 @@ def test_write_class_is_act_or_a_writing_mode(
 def test_unknown_names_are_coded_errors() -> None:
     with pytest.raises(ContextOSError) as mode:
         parse_mode("sudo")
-    with pytest.raises(ContextOSError) as capability_class:
-        parse_class("do")
     assert mode.value.code == "mode.unknown"
-    assert capability_class.value.code == "capability_class.unknown"
     assert parse_mode("network") is ApprovalMode.NETWORK
-    assert parse_class("act") is CapabilityClass.ACT

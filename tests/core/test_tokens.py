@@ -253,8 +253,8 @@ def test_no_text_raises_anything_but_a_coded_error(text: str) -> None:
 def test_peeking_tells_which_keys_to_look_for() -> None:
     peeked = peek_token(signed())
     assert (peeked.issuer, peeked.kid) == (ISSUER, SIGNER.verification_key.kid)
-    odd = peek_token(raw_token({"kid": 5}, {"iss": ["x"]}))
-    assert (odd.issuer, odd.kid, odd.algorithm) == (None, None, None)
+    odd = peek_token(raw_token({"kid": 5}, {"iss": ["x"], "tenant_id": {}}))
+    assert (odd.issuer, odd.kid, odd.tenant_id) == (None, None, None)
 
 
 def test_a_key_set_keeps_only_public_keys_that_are_strong_enough() -> None:

@@ -12,7 +12,10 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from contextos.core import base64url, strict_json
+from contextos.core.events import Actor
 from contextos.core.signing import Ed25519Signer
+from contextos.identity import services
+from contextos.identity.models import User
 
 
 def segment(part: dict[str, Any]) -> str:
@@ -101,3 +104,19 @@ class OutsideIssuer:
 
     def _rs256(self, signed: str) -> bytes:
         return self.rsa.sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256())
+
+
+def named_by_an_issuer_of(actor: Actor, *, tenant_id: str, user: User) -> str:
+    """A token that names a person, of an issuer whose keys somebody has just entered."""
+    provider, issuer = OutsideIssuer(), "https://id.example.test"
+    services.trust_issuer(
+        tenant_id=tenant_id,
+        name="Their own",
+        issuer=issuer,
+        audience="contextos",
+        subject_kind="user",
+        algorithms=["EdDSA"],
+        jwks=provider.jwks(),
+        actor=actor,
+    )
+    return provider.sign("EdDSA", claims(iss=issuer, sub=user.user_id))

@@ -11,7 +11,7 @@ from django.utils import timezone
 from guardian.shortcuts import assign_perm
 
 from contextos.identity import services
-from contextos.identity.access import permissions_of, roles_of, tenants_of
+from contextos.identity.access import access_in, roles_of, tenants_of
 from contextos.identity.backends import MembershipBackend
 from contextos.identity.models import Membership, Tenant, User
 from tests.factories import (
@@ -32,7 +32,7 @@ def test_a_role_counts_only_in_its_tenant(acme: Tenant, globex: Tenant) -> None:
     user = make_member(acme, "operator")
     assert roles_of(user, acme) == {"operator"}
     assert roles_of(user, globex) == frozenset()
-    assert VIEW_AGENT in permissions_of(user, acme)
+    assert VIEW_AGENT in access_in(user, acme).permissions
     assert acting(user, acme).has_perm(VIEW_AGENT)
     assert not acting(user, globex).has_perm(VIEW_AGENT)
 
@@ -121,7 +121,7 @@ def test_strangers_have_nothing(acme: Tenant) -> None:
 def test_being_superuser_is_no_role(acme: Tenant) -> None:
     root = make_superuser()
     assert roles_of(root, acme) == frozenset()
-    assert permissions_of(root, acme) == frozenset()
+    assert access_in(root, acme).permissions == frozenset()
     assert list(tenants_of(root)) == [acme]
 
 

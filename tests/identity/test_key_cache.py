@@ -95,3 +95,28 @@ def test_many_threads_cause_one_load() -> None:
     for thread in threads:
         thread.join()
     assert source.asked == 1
+
+
+def test_who_names_a_strange_key_keeps_nobody_else_waiting() -> None:
+    source, asked, go = Source(), threading.Event(), threading.Event()
+
+    def slow() -> KeySet:
+        if source.asked:
+            asked.set()
+            go.wait(10)
+        return source.load()
+
+    cache = KeyCache(slow, TIMES, clock=lambda: source.now)
+    cache.keys_for(source.kid)
+    source.now += 31
+    stranger = threading.Thread(target=cache.keys_for, args=["made-up"])
+    stranger.start()
+    assert asked.wait(10)
+    usual = threading.Thread(target=cache.keys_for, args=[source.kid])
+    usual.start()
+    usual.join(5)
+    kept_waiting = usual.is_alive()
+    go.set()
+    for thread in (stranger, usual):
+        thread.join()
+    assert not kept_waiting

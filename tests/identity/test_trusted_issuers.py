@@ -93,6 +93,7 @@ def test_a_person_is_found_by_user_id(acme: Tenant, provider: OutsideIssuer) -> 
     trust(acme, provider, subject_kind="user")
     principal = verify_bearer(honest(provider, sub=user.user_id))
     assert (principal.kind, principal.roles) == ("user", ("finance_approver",))
+    assert principal.lent  # whoever entered the issuer could have signed it
 
 
 def test_an_issuer_for_agents_does_not_speak_for_people(

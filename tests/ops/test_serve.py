@@ -9,6 +9,7 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,38 @@ def test_a_request_in_flight_is_finished_before_the_end(
         server.communicate(timeout=30)
     assert [(status, body) for status, body, _ in answers] == [(200, b"127.0.0.1")]
     assert server.returncode == 0
+
+
+@pytest.mark.live
+def test_strangers_who_never_send_their_form_hold_up_nobody_else(
+    environment: dict[str, str],
+) -> None:
+    port = free_port()
+    begun = (
+        b"POST /admin/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: csrftoken=%s\r\n"
+        b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 500\r\n\r\na"
+    ) % (b"a" * 32)
+    with (
+        started(manage("serve", "--port", str(port), "--threads", "4"), environment) as server,
+        ExitStack() as sockets,
+    ):
+        wait_until_listening(server, port)
+        for _ in range(8):
+            stranger = sockets.enter_context(socket.create_connection(("127.0.0.1", port)))
+            stranger.sendall(begun)
+        assert _get(port, "/healthz")[0] == 200
+
+
+@pytest.mark.live
+def test_it_speaks_the_protocol_whose_sockets_the_doorkeeper_counts(
+    environment: dict[str, str],
+) -> None:
+    port = free_port()
+    with started(manage("serve", "--port", str(port)), environment) as server:
+        wait_until_listening(server, port)
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as asking:
+            asking.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0")
+            assert not asking.recv(100).startswith(b"\0")  # no frame: HTTP/1 refuses it
 
 
 @pytest.mark.live

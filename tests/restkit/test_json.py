@@ -56,6 +56,14 @@ def test_a_body_two_readers_could_read_differently_is_refused(
 
 
 @pytest.mark.urls("tests.restkit.urls")
+def test_a_body_in_chunks_is_refused_and_never_taken_for_an_empty_one() -> None:
+    response = Client().post(
+        "/api/v1/echo", content_type="application/json", headers={"transfer-encoding": "chunked"}
+    )
+    assert (response.status_code, response.json()["code"]) == (411, "request.length_missing")
+
+
+@pytest.mark.urls("tests.restkit.urls")
 def test_a_json_object_arrives_as_it_was_sent() -> None:
     body = {"text": "Grüße\n", "list": [1, 2.5, None, True], "object": {"": {}}}
     response = _post(orjson.dumps(body), "application/json; charset=utf-8")

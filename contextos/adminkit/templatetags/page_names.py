@@ -10,6 +10,7 @@ from django.db.models import Model
 from django.template import Context
 
 from contextos.adminkit.links import admin_url
+from contextos.adminkit.navigation import list_name
 
 register = template.Library()
 Trail = list[tuple[str, str]]
@@ -42,12 +43,6 @@ def _words_for_object(context: Context) -> str:
     if isinstance(found, Model):
         return object_name(site._registry.get(type(found)), found)
     return "" if "cl" in context else str(context.get("title", ""))
-
-
-def list_name(model_admin: ModelAdmin[Any] | None, model: type[Model]) -> str:
-    """What the list of a model is called, in the menu as on the page."""
-    plural = str(model._meta.verbose_name_plural)
-    return getattr(model_admin, "nav_title", "") or plural[:1].upper() + plural[1:]
 
 
 def object_name(model_admin: ModelAdmin[Any] | None, found: Model) -> str:

@@ -55,13 +55,6 @@ GOVERNANCE_CODES = (
         title="That is not one of the five approval modes",
         remediation="Use read_only, local_write, network, delegated or destructive.",
     ),
-    ErrorSpec(
-        code="capability_class.unknown",
-        kind=Kind.VALIDATION,
-        http_status=422,
-        title="That is not one of the five capability classes",
-        remediation="Use observe, recall, think_support, act or verify.",
-    ),
 )
 
 CAPACITY_CODES = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -25,7 +26,6 @@ from contextos.identity.admin.role_words import RoleFilter, RolesInWords
 from contextos.identity.admin.tenants import active_badge
 from contextos.identity.models import Membership, User
 from contextos.identity.roles import in_words, ordered
-from contextos.identity.services.people import require_manageable
 
 _TERM_TONES: dict[str, Tone] = {"current": "success", "not yet valid": "info", "ended": "neutral"}
 _NAMES = ("first_name", "last_name", "email")
@@ -263,22 +263,13 @@ class UserAdmin(RolesInWords, TenantScopedAdmin):
     @action(description="Sign out everywhere", permissions=["change"])
     def sign_out(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Every session ends; tokens stay."""
-        user = self._person(request, object_id)
         question = Question(
             title="Sign out everywhere",
             text="Every session of this person ends. Tokens are revoked on their own page.",
             button="Sign out",
             done="Every session has ended.",
         )
-        return confirm(
-            self,
-            request,
-            user,
-            question,
-            lambda given: services.end_sessions(
-                user_id=user.user_id, actor=actor_of(request), reason=given["reason"]
-            ),
-        )
+        return self._ask(request, object_id, question, services.end_sessions)
 
     @action(description="Reset second factor", permissions=["change"])
     def reset_factor(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -290,47 +281,37 @@ class UserAdmin(RolesInWords, TenantScopedAdmin):
             button="Reset",
             done="The second factor is reset.",
         )
-        return confirm(self, request, user, question, lambda given: _reset(request, user, given))
+        return confirm(
+            self,
+            request,
+            user,
+            question,
+            lambda given: second_factor.reset_factor(
+                user=user, actor=actor_of(request), reason=given["reason"]
+            ),
+        )
 
     @action(description="Lock out", permissions=["change"])
     def lock_out(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Sessions end and tokens are revoked, all at once."""
-        user = self._person(request, object_id)
         question = Question(
             title="Lock this person out",
             text="Sessions end and tokens are revoked at once. Records keep their name.",
             button="Lock out",
             done="The person is locked out.",
         )
-        return confirm(
-            self,
-            request,
-            user,
-            question,
-            lambda given: services.deactivate_user(
-                user_id=user.user_id, actor=actor_of(request), reason=given["reason"]
-            ),
-        )
+        return self._ask(request, object_id, question, services.deactivate_user)
 
     @action(description="Let in again", permissions=["change"])
     def let_in(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Old sessions and tokens stay dead."""
-        user = self._person(request, object_id)
         question = Question(
             title="Let this person in again",
             text="They can sign in again. Earlier sessions and tokens stay dead.",
             button="Let in",
             done="The person can sign in again.",
         )
-        return confirm(
-            self,
-            request,
-            user,
-            question,
-            lambda given: services.activate_user(
-                user_id=user.user_id, actor=actor_of(request), reason=given["reason"]
-            ),
-        )
+        return self._ask(request, object_id, question, services.activate_user)
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
         """Only the buttons that would change something."""
@@ -338,6 +319,20 @@ class UserAdmin(RolesInWords, TenantScopedAdmin):
         user = self.get_object(request, str(object_id))
         useless = "let_in" if user is None or user.is_active else "lock_out"
         return [button for button in found if not button.action_name.endswith(useless)]
+
+    def _ask(
+        self, request: HttpRequest, object_id: str, question: Question, service: Callable[..., User]
+    ) -> HttpResponse:
+        user = self._person(request, object_id)
+        return confirm(
+            self,
+            request,
+            user,
+            question,
+            lambda given: service(
+                user_id=user.user_id, actor=actor_of(request), reason=given["reason"]
+            ),
+        )
 
     def _person(self, request: HttpRequest, object_id: str) -> User:
         user = self.get_object(request, object_id)
@@ -419,12 +414,6 @@ def _set_password(request: HttpRequest, user: User, given: dict[str, Any]) -> No
             remediation="Change it under My account, where the present one is asked for.",
         )
     services.set_password(user_id=user.user_id, password=given["password"], actor=actor_of(request))
-
-
-def _reset(request: HttpRequest, user: User, given: dict[str, Any]) -> None:
-    actor = actor_of(request)
-    require_manageable(user, actor)
-    second_factor.reset_factor(user=user, actor=actor, reason=given["reason"])
 
 
 def _roles_of_tenant(request: HttpRequest) -> Any:

@@ -104,10 +104,6 @@ class RecoveryDevice(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[m
         """Seconds of waiting after the first wrong code; doubles with each further one."""
         return 2
 
-    def remaining(self) -> int:
-        """How many codes are left."""
-        return int(self.codes.filter(used_at__isnull=True).count())
-
     def verify_token(self, token: Any) -> bool:
         """True once for an unused recovery code."""
         allowed, _ = self.verify_is_allowed()

@@ -14,7 +14,6 @@ from contextos.identity.actors import require_authority
 from contextos.identity.changes import apply_changes
 from contextos.identity.events import record_event
 from contextos.identity.models import Membership, User
-from contextos.identity.models.tokens import TokenKind
 from contextos.identity.services.tokens import revoke_tokens_of
 
 
@@ -75,7 +74,7 @@ def deactivate_user(*, user_id: str, actor: Actor, reason: str = "") -> User:
     user = _managed(user_id, actor)
     if apply_changes(user, is_active=False):
         _end_sessions(user)
-        revoke_tokens_of(kind=TokenKind.USER, subject=user.user_id, actor=actor, reason=reason)
+        revoke_tokens_of(person=user, actor=actor, reason=reason)
         _record(user, "identity.user.deactivated", actor, reason=reason)
     return user
 

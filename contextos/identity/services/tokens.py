@@ -119,13 +119,11 @@ def revoke_token(*, token_id: str, actor: Actor, reason: str) -> IssuedToken:
 
 
 @transaction.atomic
-def revoke_tokens_of(*, kind: str, subject: str, actor: Actor, reason: str) -> int:
-    """Revoke every usable token of a subject; returns how many there were."""
-    rows = IssuedToken.objects.usable().select_for_update().filter(kind=kind, subject=subject)
-    found = list(rows)
-    for row in found:
+def revoke_tokens_of(*, person: User, actor: Actor, reason: str) -> None:
+    """Revoke every usable token of a person, in every tenant."""
+    usable = IssuedToken.objects.usable().select_for_update()
+    for row in usable.filter(kind=TokenKind.USER, subject=person.user_id):
         _revoke(row, actor, reason)
-    return len(found)
 
 
 def _issue(

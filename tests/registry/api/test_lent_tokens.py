@@ -8,6 +8,7 @@ from contextos.identity import services
 from contextos.identity.token_verification import verify_bearer
 from registry.models import AdapterVersion
 from tests.factories import make_agent
+from tests.identity.forged import named_by_an_issuer_of
 from tests.registry.api.calls import Caller, code_of, version_path, versions
 from tests.registry.house import House
 from tests.registry.manifests import orders
@@ -41,6 +42,17 @@ def test_an_administrator_does_not_write_in_anothers_name(house: House) -> None:
     answer = lent(house, to="author").post(versions("adp_orders"), orders())
     assert code_of(answer) == (403, "permission.denied")
     assert not AdapterVersion.objects.exists()
+
+
+@pytest.mark.proves("B3", "C6")
+def test_an_administrator_does_not_review_by_an_issuer_of_their_own(house: House) -> None:
+    version = house.in_review(orders())
+    outside = named_by_an_issuer_of(
+        house.actor("admin"), tenant_id=house.tenant_id, user=house.user("reviewer")
+    )
+    answer = Caller(outside).post(f"{version_path(version)}/approve", REASON)
+    assert code_of(answer) == (403, "permission.denied")
+    assert state_of(version) == "in_review"
 
 
 def test_a_token_issued_for_oneself_reviews(house: House) -> None:
