@@ -13,7 +13,7 @@ from contextos.core.envelopes import ResultStatus
 from gateway.attempts import Attempt
 from gateway.connectors.base import Reply, ReplyKind
 from gateway.context import CallContext
-from gateway.critic import CriticFinding, Score, Verdict, score_failure, score_unknown
+from gateway.critic import RECONCILED, CriticFinding, Score, Verdict, score_failure, score_unknown
 from gateway.ending import STATUS_OF_RESULT
 from gateway.execution import HARMLESS
 from gateway.hashes import Kept
@@ -23,7 +23,6 @@ from gateway.redacting import noted
 from gateway.replaying.findings import DiffType, Findings
 from gateway.replaying.recorded import KeptValue, RecordedDecision
 
-_RECONCILED = "outcome.reconciled"
 _UNREADABLE = ("output.schema", "output.unstorable")
 _RESULT_OF = {status: result for result, (_, status) in STATUS_OF_RESULT.items()} | {
     DecisionStatus.EXPIRED: ResultStatus.REJECTED
@@ -138,7 +137,7 @@ def _brought_back(attempt: Attempt, ended: Ended, findings: Findings) -> Normali
 
 def _is_reconciled(row: Mapping[str, Any]) -> bool:
     score = row["scorecard"] or {}
-    return any(item.get("code") == _RECONCILED for item in score.get("findings", ()))
+    return any(item.get("code") == RECONCILED for item in score.get("findings", ()))
 
 
 def _reconciled(row: Mapping[str, Any], ended: Ended) -> Normalised:
