@@ -20,6 +20,7 @@ from gateway.models import ToolCall
 from gateway.refusals import close_windows
 from gateway.resume import close_missed, recheck_open
 from gateway.states import CallState
+from gateway.waiting_work import take_up_again
 
 log = structlog.get_logger(__name__)
 AT_ONCE = 200
@@ -83,8 +84,8 @@ def _settled(call: ToolCall) -> bool:
 
 def expire_unanswered(now: datetime) -> int:
     """Work that waits for an answer nobody gave in time goes back to a worker, which ends it."""
-    rows = ToolCall.objects.filter(state=CallState.INPUT_REQUIRED, ends_at__lte=now)
-    return rows.update(state=CallState.WORKING, due_at=now)
+    calls = ToolCall.objects.filter(state=CallState.INPUT_REQUIRED, ends_at__lte=now)
+    return sum(take_up_again(call) for call in calls.order_by("ends_at")[:AT_ONCE])
 
 
 def send_due(now: datetime) -> int:

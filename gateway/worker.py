@@ -85,7 +85,10 @@ def _execute(call: ToolCall) -> bool:
 
 
 def _refused_by_now(attempt: Attempt) -> ContextOSError | None:
-    """A kill switch, a revoked version, an agent switched off, a new rule bite what still waits."""
+    """A wish to cancel that its last attempt did not meet any more, a kill switch, a revoked
+    version, an agent switched off, a new rule bite what still waits."""
+    if attempt.call.cancel_reason:
+        return coded_error("call.cancelled")
     if attempt.gone is not None:
         return attempt.gone
     if attempt.in_doubt and not attempt.may_run_again:
