@@ -109,7 +109,12 @@ def find_run(*, caller: Caller, run_id: str) -> Run:
 
 def compiled_run(run: Run) -> CompiledRun:
     """What the run may call, as of the registry's present generation."""
-    terms = RunTerms.of(
+    return compiled_for(terms_of(run), generation_of(run.tenant_id))
+
+
+def terms_of(run: Run) -> RunTerms:
+    """What a run was opened on; with a generation it says what the run may call."""
+    return RunTerms.of(
         tenant_id=run.tenant_id,
         environment=run.environment,
         intent=run.intent,
@@ -117,7 +122,6 @@ def compiled_run(run: Run) -> CompiledRun:
         pack_refs=run.packs,
         pins=run.pins,
     )
-    return compiled_for(terms, generation_of(run.tenant_id))
 
 
 def run_limits(tenant: Tenant) -> dict[str, int]:
