@@ -138,10 +138,10 @@ def delete_stream(*, stream_pk: int, actor: Actor) -> None:
     stream.delete()
 
 
-def send_test(*, stream_pk: int, tenant_id: str, actor: Actor) -> None:
+def send_test(*, stream_pk: int, actor: Actor) -> None:
     """One record that says it is a test, sent at once and outside the order of the log."""
-    require_authority(actor, tenant_id)
-    stream = SiemStream.objects.get(pk=stream_pk, tenant_id=tenant_id)
+    stream = SiemStream.objects.get(pk=stream_pk)
+    require_authority(actor, stream.tenant_id)
     send_records(stream, [_test_record(stream)])
     _record(stream, "siem.stream.tested", actor)
 

@@ -301,12 +301,12 @@ def test_what_was_under_way_to_the_old_receiver_is_sent_to_the_new_one(tenant: T
 def test_a_test_says_that_it_is_one_and_moves_nothing(tenant: Tenant) -> None:
     with receiver() as taken:
         stream = make_stream(tenant, address=taken.url)
-        send_test(stream_pk=stream.pk, tenant_id=tenant.pk, actor=SYSTEM)
+        send_test(stream_pk=stream.pk, actor=SYSTEM)
         assert [item["kind"] for item in _posted(taken)] == ["test"]
         assert AuditEvent.objects.filter(action="siem.stream.tested").exists()
         taken.answers.append(500)
         with pytest.raises(ContextOSError):
-            send_test(stream_pk=stream.pk, tenant_id=tenant.pk, actor=SYSTEM)
+            send_test(stream_pk=stream.pk, actor=SYSTEM)
         assert AuditEvent.objects.filter(action="siem.stream.tested").count() == 1
 
 
