@@ -95,13 +95,7 @@ def open_run(*, caller: Caller, body: Mapping[str, Any], trace_id: str) -> Run:
 
 def find_run(*, caller: Caller, run_id: str) -> Run:
     """A run of this very caller; anybody else's does not exist."""
-    rows = Run.objects.filter(
-        run_id=run_id,
-        tenant_id=caller.tenant_id,
-        agent_id=caller.agent.id,
-        user_id=caller.user_id,
-    )
-    run = rows.first()
+    run = Run.objects.filter(pk=run_id, **caller.columns).first()
     if run is None:
         raise coded_error("run.unknown")
     return run

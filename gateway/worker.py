@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 import structlog
 
@@ -126,8 +128,7 @@ def _poll(call: ToolCall) -> bool:
 
 
 def _ask(attempt: Attempt, connector: Connector) -> Reply:
-    call = attempt.call
-    handle = (call.task or {}).get("handle") or {}
+    call, handle = attempt.call, _handle(attempt.call)
     if not call.answer_payload:
         return asking(attempt, lambda made: connector.poll(made, handle))
     answer = open_payload(tenant_id=call.tenant_id, payload_id=call.answer_payload)
@@ -159,8 +160,7 @@ def _after_failed_poll(attempt: Attempt, fault: ContextOSError) -> bool:
 def _cancel(attempt: Attempt, connector: Connector) -> bool:
     call = attempt.call
     try:
-        handle = (call.task or {}).get("handle") or {}
-        asking(attempt, lambda made: connector.cancel(made, handle))
+        asking(attempt, lambda made: connector.cancel(made, _handle(call)))
     except ContextOSError as fault:
         log.warning("cancel failed", tool_call_id=call.pk, code=fault.code)
         try_poll_later(attempt)
@@ -173,9 +173,13 @@ def _cancel(attempt: Attempt, connector: Connector) -> bool:
 def _give_up(attempt: Attempt, connector: Connector) -> bool:
     """Past its time to live: asked to stop, and ended as far as we can know."""
     try:
-        handle = (attempt.call.task or {}).get("handle") or {}
-        asking(attempt, lambda made: connector.cancel(made, handle))
+        asking(attempt, lambda made: connector.cancel(made, _handle(attempt.call)))
     except ContextOSError as fault:
         log.warning("cancel failed", tool_call_id=attempt.call.pk, code=fault.code)
     finish(attempt, judged_fault(attempt, coded_error("task.expired")), Ending(dead_letter=True))
     return True
+
+
+def _handle(call: ToolCall) -> Mapping[str, Any]:
+    """By what the far side knows the work that goes on."""
+    return (call.task or {}).get("handle") or {}

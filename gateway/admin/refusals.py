@@ -13,8 +13,9 @@ from django.urls import reverse
 
 from audit.admin.window import require_within, within_window
 from audit.decisions import rows_of
-from audit.models import DecisionBody, DecisionRow
+from audit.models import DecisionRow
 from audit.payloads import find_payload
+from audit.record_texts import texts_of
 from contextos.core import strict_json
 from contextos.core.clock import parse_time
 from contextos.core.errors import ContextOSError, catalogue, spec_for
@@ -117,16 +118,7 @@ def _heads(tenant_id: str, wanted: _Wanted) -> QuerySet[DecisionRow]:
 
 def _with_texts(heads: list[DecisionRow]) -> list[tuple[DecisionRow, dict[str, Any]]]:
     """Each head with its record."""
-    if not heads:
-        return []
-    moments = [head.created_at for head in heads]
-    bodies = DecisionBody.objects.filter(
-        record_id__in=[head.pk for head in heads],
-        # The times let PostgreSQL open only the partitions that hold these rows.
-        created_at__gte=min(moments),
-        created_at__lte=max(moments),
-    )
-    texts = dict(bodies.values_list("record_id", "text"))
+    texts = texts_of(heads)
     return [(head, _record(texts.get(head.pk, ""))) for head in heads]
 
 
