@@ -13,9 +13,9 @@ from contextos.core.errors import ContextOSError, coded_error
 from gateway.attempts import ending_from_row
 from gateway.consents.resuming import sweep_consents
 from gateway.dispatch import RESEND_AFTER, dispatch, has_broker
-from gateway.ending import Ending, finish, requeue
+from gateway.ending import Ending, finish, held, requeue
 from gateway.execution import judged_fault
-from gateway.leases import due_calls, lost_calls
+from gateway.leases import PUT_ASIDE, due_calls, lost_calls
 from gateway.models import ToolCall
 from gateway.refusals import close_windows
 from gateway.resume import close_missed, recheck_open
@@ -62,6 +62,7 @@ def _settled_by_itself(call: ToolCall) -> bool:
         return _settled(call)
     except Exception:
         log.exception("a lost call could not be decided", tool_call_id=call.pk)
+        ToolCall.objects.filter(**held(call)).update(lease_until=utcnow() + PUT_ASIDE)
         return False
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 
 import structlog
@@ -26,7 +25,7 @@ from gateway.execution import (
     judged_reply,
     judged_waiting,
 )
-from gateway.leases import lease_to_execute, lease_to_poll
+from gateway.leases import PUT_ASIDE, lease_to_execute, lease_to_poll
 from gateway.models import ToolCall
 from gateway.outside import asking
 from gateway.parties import require_parties
@@ -35,7 +34,6 @@ from gateway.states import CallState
 from gateway.waiting_work import keep_waiting, try_poll_later
 
 log = structlog.get_logger(__name__)
-PUT_ASIDE = timedelta(seconds=30)
 _TAKEN_UP_FROM = (CallState.QUEUED, CallState.WORKING)
 _STILL_WAITING = (ReplyKind.WORKING, ReplyKind.INPUT_REQUIRED)
 
