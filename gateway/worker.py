@@ -180,4 +180,5 @@ def _give_up(attempt: Attempt, connector: Connector) -> bool:
 
 def _handle(call: ToolCall) -> Mapping[str, Any]:
     """By what the far side knows the work that goes on."""
-    return (call.task or {}).get("handle") or {}
+    handle: Mapping[str, Any] = (call.task or {}).get("handle") or {}
+    return handle

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -59,5 +61,9 @@ def cancel_page(request: HttpRequest, call: ToolCall) -> HttpResponse:
         is_grave=True,
     )
     form = CancelForm(request.POST if request.method == "POST" else None)
-    whose = {"tenant_id": call.tenant_id, "tool_call_id": call.pk, "actor": actor_of(request)}
+    whose: dict[str, Any] = {
+        "tenant_id": call.tenant_id,
+        "tool_call_id": call.pk,
+        "actor": actor_of(request),
+    }
     return ask_about(request, call, question, form, lambda said: cancel_call(**whose, **said))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -65,7 +67,11 @@ def correct_mode_page(request: HttpRequest, call: ToolCall) -> HttpResponse:
         done="Recorded. The adapter's next version should declare it so.",
     )
     form = CorrectionForm(request.POST if request.method == "POST" else None, declared=declared)
-    whose = {"tenant_id": call.tenant_id, "tool_call_id": call.pk, "actor": actor_of(request)}
+    whose: dict[str, Any] = {
+        "tenant_id": call.tenant_id,
+        "tool_call_id": call.pk,
+        "actor": actor_of(request),
+    }
     return ask_about(
         request,
         call,

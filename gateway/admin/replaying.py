@@ -80,7 +80,8 @@ def replay_view(request: HttpRequest, decision_id: str) -> HttpResponse:
     """What a replay is and what earlier ones found; posting replays now."""
     tenant_id = tenant_of(request)
     window = _window(request, tenant_id)
-    packet, what = None, {"tenant_id": tenant_id, "decision_id": decision_id}
+    what = {"tenant_id": tenant_id, "decision_id": decision_id}
+    packet: dict[str, Any] | None = None
     try:
         if request.method == "POST":
             packet = replay(**what, actor=actor_of(request), window=window)
