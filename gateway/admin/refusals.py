@@ -22,7 +22,7 @@ from contextos.core.errors import ContextOSError, catalogue, spec_for
 from contextos.core.text import reveal_invisible, single_line
 from gateway.admin.access import may_read_values, tenant_of
 from gateway.admin.call_page import declared_capability
-from gateway.admin.frame import frame
+from gateway.admin.frame import asked_for, frame
 from gateway.admin.keyset import PER_PAGE, next_address
 from gateway.admin.labels import on_behalf, status_badge
 from gateway.admin.links import call_url, link_to, refusal_url
@@ -49,8 +49,7 @@ class _Wanted:
 
     @classmethod
     def of(cls, request: HttpRequest) -> _Wanted:
-        given = {name: request.GET.get(name, "").strip()[:200] for name in cls.__slots__}
-        return cls(**given)
+        return cls(**{name: asked_for(request, name) for name in cls.__slots__})
 
     @property
     def is_narrowed(self) -> bool:
@@ -61,7 +60,7 @@ class _Wanted:
 def refusals_view(request: HttpRequest) -> HttpResponse:
     """Newest first; an id typed in leads to its page."""
     tenant_id = tenant_of(request)
-    typed = request.GET.get("decision", "").strip()[:40]
+    typed = asked_for(request, "decision", longest=40)
     if typed:
         found = _decision_of(tenant_id, typed)
         if found:
