@@ -26,10 +26,10 @@ class StoredRecord:
     log_index: int | None
 
 
-def with_texts(heads: Sequence[DecisionRow]) -> list[StoredRecord]:
-    """Each head with its text and place, in two statements."""
+def texts_of(heads: Sequence[DecisionRow]) -> dict[str, str]:
+    """The text of each head that still has one, by record id."""
     if not heads:
-        return []
+        return {}
     moments = [head.created_at for head in heads]
     bodies = DecisionBody.objects.filter(
         record_id__in=[head.pk for head in heads],
@@ -37,7 +37,14 @@ def with_texts(heads: Sequence[DecisionRow]) -> list[StoredRecord]:
         created_at__gte=min(moments),
         created_at__lte=max(moments),
     )
-    texts = dict(bodies.values_list("record_id", "text"))
+    return dict(bodies.values_list("record_id", "text"))
+
+
+def with_texts(heads: Sequence[DecisionRow]) -> list[StoredRecord]:
+    """Each head with its text and place, in two statements."""
+    if not heads:
+        return []
+    texts = texts_of(heads)
     places = log_indexes(tenant_id=heads[0].tenant_id, leaf_ids=[head.pk for head in heads])
     return [
         StoredRecord(

@@ -12,8 +12,6 @@ from gateway.context import CallContext
 
 # A refusal that a person or a rule meant is `rejected`; what the caller can mend is `failed`.
 REJECTING = frozenset({ErrorKind.AUTH, ErrorKind.POLICY, ErrorKind.APPROVAL})
-
-
 _COME_BACK = (409, 429, 503)
 
 

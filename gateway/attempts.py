@@ -16,14 +16,12 @@ from contextos.core.errors import ContextOSError
 from contextos.trace_context import begin_trace, state_of_caller
 from gateway.accepting import Accepted
 from gateway.connectors.base import Invocation
-from gateway.context import DEFAULT_WINDOW_SECONDS, CallContext
+from gateway.context import CallContext, dedup_window_seconds
 from gateway.models import ToolCall
 from gateway.recording import FALLBACK_MARK
 from registry.manifest.normalise import binding_name
 from registry.policy.bundles import CompiledBundle
 from registry.resolution import ResolvedCapability, capability_of_version
-
-LONGEST_WINDOW = 10 * 366 * 86_400
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: what it meets is added by `changed`
@@ -52,10 +50,9 @@ class Attempt:
         idempotency = self.declaration.get("idempotency") or {}
         if not idempotency.get("adapter_dedup") or self.key is None:
             return False
-        window = idempotency.get("dedup_window_seconds")
-        seconds = window if isinstance(window, int) and window > 0 else DEFAULT_WINDOW_SECONDS
         # No attempt is older than the approval; past the window the key is new to the adapter.
-        return utcnow() - self.approved_at < timedelta(seconds=min(seconds, LONGEST_WINDOW))
+        window = timedelta(seconds=dedup_window_seconds(self.declaration))
+        return utcnow() - self.approved_at < window
 
     @property
     def fallback_for(self) -> str | None:

@@ -189,12 +189,7 @@ def read_call(*, caller: Caller, tool_call_id: str, wait_seconds: float = 0) -> 
 
 def own_call(*, caller: Caller, tool_call_id: str) -> ToolCall:
     """A call of this very caller."""
-    call = ToolCall.objects.filter(
-        pk=tool_call_id,
-        tenant_id=caller.tenant_id,
-        agent_id=caller.agent.id,
-        user_id=caller.user_id,
-    ).first()
+    call = ToolCall.objects.filter(pk=tool_call_id, **caller.columns).first()
     if call is None:
         raise coded_error("call.unknown")
     return call

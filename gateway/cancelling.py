@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import F
 
 from approvals.selectors import request_of
 from approvals.services.requests import cancel
@@ -21,9 +20,10 @@ from gateway.dispatch import dispatch
 from gateway.ending import Ending, finish
 from gateway.execution import judged_waiting
 from gateway.gating import SUBJECT_KIND
-from gateway.models import Run, ToolCall
+from gateway.models import ToolCall
 from gateway.resume import as_recorded
 from gateway.states import CALLS, CallState
+from gateway.waiting_work import take_up_again
 
 MAX_REASON = 500
 _NOT_BEGUN = (CallState.PAUSED, CallState.QUEUED)
@@ -95,15 +95,11 @@ def _end(attempt: Attempt) -> None:
 
 def _ask(call: ToolCall) -> None:
     """Leave the wish on the row: the attempt under way looks for it, a poll passes it on."""
-    rows = ToolCall.objects.filter(pk=call.pk, state=call.state)
     if call.state in _BEGUN:
-        asked = rows.update(
-            state=CallState.WORKING, cancel_reason=call.cancel_reason, due_at=utcnow()
-        )
+        asked = take_up_again(call, cancel_reason=call.cancel_reason)
     else:
-        asked = rows.update(cancel_reason=call.cancel_reason)
+        rows = ToolCall.objects.filter(pk=call.pk, state=call.state)
+        asked = bool(rows.update(cancel_reason=call.cancel_reason))
     if not asked:
         raise coded_error("call.just_moved")
-    waited = waited_by(call, utcnow()) // timedelta(milliseconds=1)
-    Run.objects.filter(pk=call.run_id).update(waited_ms=F("waited_ms") + waited)
     transaction.on_commit(lambda: dispatch(call.pk))

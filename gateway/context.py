@@ -129,8 +129,12 @@ class CallContext:
     @property
     def window_seconds(self) -> int:
         """How long a key is remembered."""
-        idempotency = self.declaration.get("idempotency") or {}
-        declared = idempotency.get("dedup_window_seconds")
-        if isinstance(declared, int) and declared > 0:
-            return min(declared, LONGEST_WINDOW_SECONDS)
-        return DEFAULT_WINDOW_SECONDS
+        return dedup_window_seconds(self.declaration)
+
+
+def dedup_window_seconds(declaration: Mapping[str, Any]) -> int:
+    """How long a capability's manifest wants a key to be remembered."""
+    declared = (declaration.get("idempotency") or {}).get("dedup_window_seconds")
+    if isinstance(declared, int) and declared > 0:
+        return min(declared, LONGEST_WINDOW_SECONDS)
+    return DEFAULT_WINDOW_SECONDS

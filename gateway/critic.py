@@ -10,6 +10,10 @@ from typing import Any
 from contextos.core.errors import ErrorKind
 from contextos.core.json_pointer import split
 
+# Findings that are looked for again: by the figures, by replay and on pages.
+MISCLASSIFIED = "mode.misclassified"  # more happened than was declared
+RECONCILED = "outcome.reconciled"  # a person found out
+
 
 class Verdict(StrEnum):
     """What the caller should do next, mildest first."""
@@ -84,15 +88,12 @@ def score_unknown() -> Score:
 
 
 def has_evidence(output: Any, key: str) -> bool:
-    """Whether a value other than null stands under a key, a dotted path or a JSON pointer."""
-    if isinstance(output, Mapping) and output.get(key) is not None:
-        return True
-    tokens = split(key) if key.startswith("/") else tuple(key.split("."))
-    return _at(output, tokens) is not None
+    """Whether a value other than null stands there."""
+    return evidence_value(output, key) is not None
 
 
 def evidence_value(output: Any, key: str) -> Any:
-    """The value that `has_evidence` found."""
+    """What stands under a key, a dotted path or a JSON pointer; None where nothing does."""
     if isinstance(output, Mapping) and output.get(key) is not None:
         return output[key]
     return _at(output, split(key) if key.startswith("/") else tuple(key.split(".")))

@@ -42,11 +42,7 @@ def decided_now(
         {
             **(kept or {}),
             "request": {**(kept or {}).get("request", {}), "args": dict(attempt.args)},
-            "capability": {
-                **permitted.capability.declaration,
-                "adapter_id": permitted.capability.adapter_id,
-                "protocol": permitted.capability.manifest.get("protocol"),
-            },
+            "capability": permitted.capability.readable,
             "time": time_facts(utcnow()),
         }
     )

@@ -62,7 +62,7 @@ def finish(attempt: Attempt, outcome: Normalised, ending: Ending) -> dict[str, A
     hashed = result_hash(envelope, Kept.by(output, transcript), frame=frame)
     facts = last_row(attempt, outcome, status, envelope, hashed)
     writes: list[Write] = [
-        move(call, state, facts, {**_final(outcome, ending, state), **_kept(frame, output)})
+        move(call, state, facts, {**_final(attempt, outcome, ending), **_kept(frame, output)})
     ]
     writes += prepare_decision(facts, after="call").writes
     writes += [output.write] if output else []
@@ -137,11 +137,13 @@ def next_row(attempt: Attempt, status: DecisionStatus, **changes: Any) -> Decisi
     return changed(facts, status=status, **{**new, **changes})
 
 
-def _final(outcome: Normalised, ending: Ending, state: CallState) -> dict[str, Any]:
+def _final(attempt: Attempt, outcome: Normalised, ending: Ending) -> dict[str, Any]:
+    unknown = outcome.status is ResultStatus.UNKNOWN_OUTCOME
     return {
+        "attempts": attempt.call.attempts,  # a quick call counts its own in memory
         "error_code": str((outcome.error or {}).get("code", ""))[:100],
         "dead_letter": ending.dead_letter,
-        "finished_at": None if state is CallState.UNKNOWN_OUTCOME else utcnow(),
+        "finished_at": None if unknown else utcnow(),
     }
 
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from audit.models import Payload
-from contextos.core.canonical import canonicalise
 from contextos.core.clock import utcnow
+from gateway.hashes import house_key, keyed_hash
+from gateway.idempotency import without_key
 from gateway.models import Evidence
 from registry.packs import ContextPack
-
-_KEY_MEMBER = "idempotency_key"
 
 
 class EvidenceState(StrEnum):
@@ -32,10 +28,7 @@ class EvidenceState(StrEnum):
 
 def mark_of(tenant_id: str, capability_id: str, args: Mapping[str, Any]) -> str:
     """Equal for the same question to the same capability; keyed, and erased with the arguments."""
-    asked = {name: value for name, value in args.items() if name != _KEY_MEMBER}
-    key = hashlib.sha256(f"evidence:{settings.SECRET_KEY}".encode()).digest()
-    content = canonicalise([tenant_id, capability_id, asked])
-    return "sha256:" + hmac.new(key, content, hashlib.sha256).hexdigest()
+    return keyed_hash(house_key("evidence"), [tenant_id, capability_id, without_key(args)])
 
 
 def with_worth(rows: QuerySet[Evidence]) -> QuerySet[Evidence]:

@@ -33,6 +33,7 @@ from gateway.redacting import without_hidden
 from gateway.retrying import retry_pause
 from gateway.tracing import attempt_span, traced
 from gateway.waiting_work import begin_waiting, is_task
+from registry.validation import Validator
 
 # Faults after which nothing can have happened on the far side.
 HARMLESS = HARMLESS_CODES | {
@@ -95,23 +96,37 @@ def connector_of(attempt: Attempt) -> Connector:
 
 def judged_reply(attempt: Attempt, reply: Reply) -> Normalised:
     """What an answer of the tool amounts to."""
-    left = attempt.max_attempts - attempt.call.attempts
     if reply.kind is ReplyKind.TOOL_ERROR:
-        declared = {item.get("code"): item for item in attempt.declaration.get("errors") or []}
-        return normalise_tool_error(reply, declared=declared, attempts_left=left)
+        return said_no(attempt, reply)
     if reply.kind is ReplyKind.CANCELLED:
         return normalise_cancelled(attempt.call.cancel_reason)
     if reply.kind is not ReplyKind.OUTPUT:
         # A capability declared as a plain call may not turn into long work behind our back.
         fault = coded_error("function.not_a_task", data={"state": reply.kind.value})
         return judged_fault(attempt, fault)
-    outcome = normalise_output(
+    outcome = answered(attempt, reply, attempt.capability.output_validator)
+    return judged_changes(attempt, without_hidden(attempt, with_mutations(outcome, reply)))
+
+
+def said_no(attempt: Attempt, reply: Reply) -> Normalised:
+    """A refusal by the tool, in the light of what its manifest says of such errors."""
+    declared = {item.get("code"): item for item in attempt.declaration.get("errors") or []}
+    return normalise_tool_error(reply, declared=declared, attempts_left=attempts_left(attempt))
+
+
+def answered(attempt: Attempt, reply: Reply, validator: Validator | None) -> Normalised:
+    """An answer, in the light of what the manifest promises."""
+    return normalise_output(
         reply,
-        output_validator=attempt.capability.output_validator,
+        output_validator=validator,
         evidence_keys=tuple(attempt.declaration.get("evidence_keys") or ()),
         effect_possible=attempt.call.is_write,
     )
-    return judged_changes(attempt, without_hidden(attempt, with_mutations(outcome, reply)))
+
+
+def attempts_left(attempt: Attempt) -> int:
+    """How often it may be tried yet."""
+    return attempt.max_attempts - attempt.call.attempts
 
 
 def is_harmless(fault: ContextOSError) -> bool:
@@ -124,8 +139,7 @@ def judged_fault(attempt: Attempt, fault: ContextOSError) -> Normalised:
     possible = attempt.call.is_write and (not is_harmless(fault) or attempt.in_doubt)
     if fault.code == "call.cancelled" and not possible:
         return normalise_cancelled(attempt.call.cancel_reason)
-    left = attempt.max_attempts - attempt.call.attempts
-    return normalise_fault(fault, effect_possible=possible, attempts_left=left)
+    return normalise_fault(fault, effect_possible=possible, attempts_left=attempts_left(attempt))
 
 
 def judged_waiting(attempt: Attempt, fault: ContextOSError) -> Normalised:

@@ -5,23 +5,21 @@ Nothing an agent wrote goes into the summary; arguments stay in the payload stor
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import math
 from decimal import Decimal
 from typing import Any
 
-from django.conf import settings
-
 from approvals.opening import Subject
 from approvals.selectors import OpenGate
-from contextos.core.canonical import canonicalise, digest
+from contextos.core.canonical import digest
 from contextos.core.envelopes import PrincipalRef
 from contextos.core.modes import ApprovalMode
 from contextos.core.secret_schemas import secret_pointers
 from contextos.identity.models import Agent
 from gateway.amounts import amount_in
 from gateway.context import CallContext
+from gateway.hashes import house_key, keyed_hash
+from gateway.idempotency import without_key
 from gateway.recording import shown_decision
 from registry.authorship import authors_of_bundles, authors_of_version
 from registry.policy import PolicyDecision
@@ -186,7 +184,6 @@ def _likeness(context: CallContext) -> str:
         context.caller.agent.id,
         context.caller.user_id,
         context.capability.capability_id,
-        {name: v for name, v in context.args.items() if name != "idempotency_key"},
+        without_key(context.args),
     ]
-    key = hashlib.sha256(f"likeness:{settings.SECRET_KEY}".encode()).digest()
-    return "sha256:" + hmac.new(key, canonicalise(asked), hashlib.sha256).hexdigest()
+    return keyed_hash(house_key("likeness"), asked)

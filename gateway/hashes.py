@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.conf import settings
+
 from audit.payloads import SealedPayload, salted_mark
 from contextos.core.canonical import Frame, canonicalise, digest, digest_bytes
+
+
+def keyed_hash(key: bytes, content: Any) -> str:
+    """Equal for equal content; without the key nobody finds out by guessing what it was."""
+    return "sha256:" + hmac.new(key, canonicalise(content), hashlib.sha256).hexdigest()
+
+
+def house_key(purpose: str) -> bytes:
+    """For what only this installation can compare, and for one purpose."""
+    return hashlib.sha256(f"{purpose}:{settings.SECRET_KEY}".encode()).digest()
+
 
 # Members that carry what the agent wrote beside its arguments, and the tool beside its output.
 _AGENTS_WORDS = ("metadata", "idempotency_key")

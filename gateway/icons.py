@@ -9,9 +9,9 @@ from django.conf import settings
 from audit.services import record_event
 from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.events import Actor
-from contextos.env import PRODUCTION_LIKE
 from contextos.identity.actors import require_authority
-from contextos.net import EgressRule, Timeouts, open_client, parse_target
+from contextos.net import Timeouts, open_client, parse_target
+from gateway.endpoints import egress_rule
 from registry.icons import MAX_BYTES, declared_icons, inline_content, picture_from
 from registry.models import AdapterVersion
 from registry.selectors import manifest_of
@@ -72,9 +72,8 @@ def _picture(environment: str, src: str, mime_type: str) -> bytes:
 
 def _download(environment: str, src: str) -> tuple[bytes, str]:
     """No cookie, no token, no redirect: an icon is worth none of them."""
-    target = parse_target(src)
     client = open_client(
-        _rule(environment, target.authority),
+        egress_rule(src, environment),
         timeouts=_TIMEOUTS,
         max_bytes=MAX_BYTES,
         deadline=_DEADLINE,
@@ -82,13 +81,7 @@ def _download(environment: str, src: str) -> tuple[bytes, str]:
     )
     answer = client.request("GET", src, headers={"Accept": _ACCEPT})
     if answer.status != 200:
-        raise coded_error("icon.refused", message=f"{target.host} answers {answer.status}.")
+        raise coded_error(
+            "icon.refused", message=f"{parse_target(src).host} answers {answer.status}."
+        )
     return answer.content, answer.header("content-type", "")
-
-
-def _rule(environment: str, authority: str) -> EgressRule:
-    """A relaxed manifest opens nothing on an installation that is not relaxed itself."""
-    strict = settings.CONTEXTOS_ENV in PRODUCTION_LIKE
-    return EgressRule.for_environment(
-        settings.CONTEXTOS_ENV if strict else environment, [authority]
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,10 +10,11 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from contextos.core.canonical import canonicalise, digest
+from contextos.core.canonical import digest
 from contextos.core.errors import coded_error
 from contextos.core.idempotency_keys import key_fault
 from contextos.core.randomness import random_bytes
+from gateway.hashes import keyed_hash
 from gateway.models import IdempotencyKey, ToolCall
 from gateway.states import CALLS
 
@@ -66,6 +66,11 @@ def settle_key(
     return SettledKey(key, settled)
 
 
+def without_key(args: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked for: a new key does not make a new request."""
+    return {name: value for name, value in args.items() if name != MEMBER}
+
+
 def forget_expired_keys(now: datetime) -> int:
     """Drop keys past their window, but never while nobody knows how their call ends."""
     open_calls = ToolCall.objects.filter(pk=OuterRef("tool_call_id")).exclude(
@@ -82,8 +87,7 @@ def new_salt() -> bytes:
 
 def fingerprint(salt: bytes, args: Mapping[str, Any]) -> str:
     """`sha256:<hex>`: the same arguments give the same value under the same salt."""
-    keyed = hmac.new(salt, canonicalise(dict(args)), hashlib.sha256)
-    return "sha256:" + keyed.hexdigest()
+    return keyed_hash(salt, dict(args))
 
 
 def same_fingerprint(stated: str, salt: bytes, args: Mapping[str, Any]) -> bool:

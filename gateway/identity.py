@@ -35,6 +35,11 @@ class Caller:
         return self.user.id if self.user else ""
 
     @property
+    def columns(self) -> dict[str, str]:
+        """The columns by which what is this very caller's is found."""
+        return {"tenant_id": self.tenant_id, "agent_id": self.agent.id, "user_id": self.user_id}
+
+    @property
     def max_mode(self) -> ApprovalMode:
         """The highest mode that every token sent carries."""
         return lowest(principal.max_mode for principal in (self.agent, self.user) if principal)

@@ -14,6 +14,8 @@ from gateway.states import CallState
 
 # How long after its deadline a call is taken for abandoned.
 LEASE_MARGIN = timedelta(seconds=5)
+# How long a call that can't even be read is left alone, so that others have their turn.
+PUT_ASIDE = timedelta(seconds=30)
 
 
 def worker_name() -> str:
@@ -63,8 +65,9 @@ def due_calls(now: datetime) -> QuerySet[ToolCall]:
 
 
 def lost_calls(now: datetime) -> QuerySet[ToolCall]:
-    """Attempts whose worker has not been heard of since its lease ran out."""
-    return ToolCall.objects.filter(state=CallState.EXECUTING, lease_until__lt=now)
+    """Attempts whose worker has not been heard of since its lease ran out, longest lost first."""
+    lost = ToolCall.objects.filter(state=CallState.EXECUTING, lease_until__lt=now)
+    return lost.order_by("lease_until")
 
 
 def _free(now: datetime) -> Q:

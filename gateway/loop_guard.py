@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from datetime import timedelta
 
 from django.conf import settings
 
-from contextos.core.canonical import canonicalise
 from contextos.core.errors import coded_error
 from gateway.context import CallContext
-from gateway.idempotency import MEMBER
+from gateway.hashes import keyed_hash
+from gateway.idempotency import without_key
 from gateway.models import ToolCall
 from gateway.states import CALLS, CallState
 
@@ -23,9 +21,7 @@ def args_digest(context: CallContext) -> str:
     """
     if context.run is None:
         raise LookupError("the run is not loaded yet")
-    asked = {name: value for name, value in context.args.items() if name != MEMBER}
-    keyed = hmac.new(bytes(context.run.salt), canonicalise(asked), hashlib.sha256)
-    return "sha256:" + keyed.hexdigest()
+    return keyed_hash(bytes(context.run.salt), without_key(context.args))
 
 
 def check_loop(context: CallContext) -> None:
@@ -38,8 +34,8 @@ def check_loop(context: CallContext) -> None:
         capability_id=context.capability.capability_id,
         args_digest=args_digest(context),
         state__in=CALLS.terminal,
-    ).order_by("-tool_call_id")[:limit]
-    ends = [(call.state, call.finished_at) for call in last]
+    ).order_by("-tool_call_id")
+    ends = list(last.values_list("state", "finished_at")[:limit])
     if len(ends) < limit or any(state != CallState.FAILED for state, _ in ends):
         return
     oldest = min(moment for _, moment in ends if moment is not None)

@@ -12,7 +12,7 @@ from contextos.core import strict_json
 from contextos.core.errors import coded_error
 from contextos.core.events import Actor
 from contextos.core.modes import ApprovalMode, exceeds
-from gateway.figures.counting import MISCLASSIFIED
+from gateway.critic import MISCLASSIFIED
 from gateway.models import ToolCall
 from gateway.states import CallState
 

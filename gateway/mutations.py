@@ -12,8 +12,7 @@ from typing import Any
 
 from gateway.attempts import Attempt
 from gateway.connectors.base import Reply
-from gateway.critic import CriticFinding, Verdict
-from gateway.figures.counting import MISCLASSIFIED
+from gateway.critic import MISCLASSIFIED, CriticFinding, Verdict
 from gateway.normalise import Normalised
 from gateway.upstream_words import said_by_tool
 

@@ -21,8 +21,9 @@ from gateway.evidence import evidence_inputs, missing_for_decision
 from gateway.idempotency import MEMBER, settle_key
 from gateway.recording import decision_key_of
 from gateway.run_lookup import run_of_caller
+from gateway.runs import terms_of
 from gateway.shadowing import ShadowDifference, shadow_differences
-from registry.compiled import RunTerms, compiled_for
+from registry.compiled import compiled_for
 from registry.packs import Permission
 from registry.policy import PolicyInputs, evaluate, time_facts, unmet_obligations
 from registry.policy.constraints import Violation, check_args, unsafe_integer
@@ -43,15 +44,7 @@ def load_run(context: CallContext) -> CallContext:
     run = context.run or run_of_caller(context.caller, context.request.run_id)
     if run is None:
         raise coded_error("run.unknown")
-    terms = RunTerms.of(
-        tenant_id=run.tenant_id,
-        environment=run.environment,
-        intent=run.intent,
-        role=run.document["agent"]["role"],
-        pack_refs=run.packs,
-        pins=run.pins,
-    )
-    compiled = compiled_for(terms, getattr(run, "generation", None) or 0)
+    compiled = compiled_for(terms_of(run), getattr(run, "generation", None) or 0)
     return changed(context, run=run, compiled=compiled, trace_id=run.trace_id)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from audit.decisions import MAX_RECORD_BYTES
-from audit.models import DecisionBody, DecisionRow, Payload
+from audit.models import DecisionRow, Payload
 from audit.payloads import open_row, payload_rows
+from audit.record_texts import texts_of
 from contextos.core import strict_json
 from contextos.core.clock import format_time
 from contextos.core.errors import ContextOSError
@@ -95,20 +96,13 @@ class _Page:
         return {**inputs, "request": request, "capability": dict(capability.readable)}
 
 
-def _capabilities(tenant_id: str, heads: Iterable[DecisionRow]) -> dict[str, ResolvedCapability]:
+def _capabilities(tenant_id: str, heads: Sequence[DecisionRow]) -> dict[str, ResolvedCapability]:
     """By decision, as declared in the manifest that its record names."""
-    by_record = {head.record_id: head for head in heads}
-    bodies = DecisionBody.objects.filter(
-        record_id__in=by_record.keys(), created_at__in={h.created_at for h in by_record.values()}
-    )
-    hashes = {
-        by_record[record_id].decision_id: _manifest_hash(text)
-        for record_id, text in bodies.values_list("record_id", "text")
-    }
+    hashes = {name: _manifest_hash(text) for name, text in texts_of(heads).items()}
     opened = _opened(tenant_id, set(hashes.values()))
     found = {
-        head.decision_id: opened.get(hashes.get(head.decision_id, ""), {}).get(head.capability_id)
-        for head in by_record.values()
+        head.decision_id: opened.get(hashes.get(head.pk, ""), {}).get(head.capability_id)
+        for head in heads
     }
     return {name: capability for name, capability in found.items() if capability is not None}
 

@@ -10,10 +10,10 @@ from django.db import transaction
 from audit.services import record_event
 from contextos.core.clock import utcnow
 from contextos.core.envelopes import ResultStatus
-from contextos.core.errors import ContextOSError, coded_error
+from contextos.core.errors import ContextOSError, coded_error, tool_error
 from contextos.core.events import Actor
 from gateway.attempts import Attempt, ending_from_row
-from gateway.critic import CriticFinding, Score, Verdict
+from gateway.critic import RECONCILED, CriticFinding, Score, Verdict
 from gateway.dispatch import dispatch
 from gateway.ending import Ending, finish
 from gateway.models import ToolCall
@@ -55,7 +55,8 @@ def run_again(*, tenant_id: str, tool_call_id: str, actor: Actor, reason: str) -
     if not attempt.may_run_again:
         raise coded_error("reconcile.not_deduplicated")
     rows = ToolCall.objects.filter(pk=tool_call_id, state=CallState.UNKNOWN_OUTCOME)
-    if not rows.update(state=CallState.QUEUED, due_at=utcnow(), result="", worker="", losses=0):
+    afresh = {"result": "", "worker": "", "losses": 0, "cancel_reason": ""}
+    if not rows.update(state=CallState.QUEUED, due_at=utcnow(), **afresh):
         raise coded_error("call.just_moved")
     _told(attempt, actor, "call.run_again", {"reason": stated})
     transaction.on_commit(lambda: dispatch(tool_call_id))
@@ -91,7 +92,7 @@ def _check_output(attempt: Attempt, output: Mapping[str, Any], *, happened: bool
 
 
 def _happened(stated: str, output: Mapping[str, Any] | None) -> Normalised:
-    finding = CriticFinding("outcome.reconciled", f"A person found that it happened: {stated}")
+    finding = CriticFinding(RECONCILED, f"A person found that it happened: {stated}")
     return Normalised(
         status=ResultStatus.OK,
         score=Score(Verdict.ACCEPT, (finding,)),
@@ -101,18 +102,11 @@ def _happened(stated: str, output: Mapping[str, Any] | None) -> Normalised:
 
 
 def _did_not_happen(stated: str) -> Normalised:
-    fault = coded_error("outcome.did_not_happen")
-    finding = CriticFinding("outcome.reconciled", f"A person found that it did not: {stated}")
+    finding = CriticFinding(RECONCILED, f"A person found that it did not: {stated}")
     return Normalised(
         status=ResultStatus.FAILED,
         score=Score(Verdict.REPLAN, (finding,)),
-        error={
-            "kind": fault.kind.value,
-            "code": fault.code,
-            "message": fault.message,
-            "retryable": fault.retryable,
-            "remediation": fault.remediation,
-        },
+        error=tool_error(coded_error("outcome.did_not_happen")),
         upstream_status="reconciled",
     )
 

@@ -57,14 +57,8 @@ def _rules(attempt: Attempt) -> RedactionRules:
 
 
 def _scope(attempt: Attempt) -> CallScope:
-    capability = attempt.capability
-    names = {
-        **capability.declaration,
-        "adapter_id": capability.adapter_id,
-        "protocol": capability.manifest.get("protocol"),
-    }
     run = {"intent": attempt.facts.intent, "environment": attempt.environment}
-    return CallScope.of(PolicyInputs(capability=names, run=run))
+    return CallScope.of(PolicyInputs(capability=attempt.capability.readable, run=run))
 
 
 def _hidden(value: object, rules: RedactionRules) -> Redacted:

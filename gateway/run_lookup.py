@@ -20,12 +20,7 @@ def run_of_caller(caller: Caller, run_id: str) -> Run | None:
     so that the loop guard costs the usual call nothing; `has_breakers` does the same for the
     breakers of the tenant that are not closed.
     """
-    run = _OWN_RUN.model(
-        run_id=run_id,
-        tenant_id=caller.tenant_id,
-        agent_id=caller.agent.id,
-        user_id=caller.user_id,
-    )
+    run = _OWN_RUN.model(run_id=run_id, **caller.columns)
     if run is not None:
         note_generation(run.tenant_id, getattr(run, "generation", None))
     return run

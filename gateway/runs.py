@@ -95,13 +95,7 @@ def open_run(*, caller: Caller, body: Mapping[str, Any], trace_id: str) -> Run:
 
 def find_run(*, caller: Caller, run_id: str) -> Run:
     """A run of this very caller; anybody else's does not exist."""
-    rows = Run.objects.filter(
-        run_id=run_id,
-        tenant_id=caller.tenant_id,
-        agent_id=caller.agent.id,
-        user_id=caller.user_id,
-    )
-    run = rows.first()
+    run = Run.objects.filter(pk=run_id, **caller.columns).first()
     if run is None:
         raise coded_error("run.unknown")
     return run
@@ -109,7 +103,12 @@ def find_run(*, caller: Caller, run_id: str) -> Run:
 
 def compiled_run(run: Run) -> CompiledRun:
     """What the run may call, as of the registry's present generation."""
-    terms = RunTerms.of(
+    return compiled_for(terms_of(run), generation_of(run.tenant_id))
+
+
+def terms_of(run: Run) -> RunTerms:
+    """What a run was opened on; with a generation it says what the run may call."""
+    return RunTerms.of(
         tenant_id=run.tenant_id,
         environment=run.environment,
         intent=run.intent,
@@ -117,7 +116,6 @@ def compiled_run(run: Run) -> CompiledRun:
         pack_refs=run.packs,
         pins=run.pins,
     )
-    return compiled_for(terms, generation_of(run.tenant_id))
 
 
 def run_limits(tenant: Tenant) -> dict[str, int]:

@@ -58,8 +58,6 @@ CALLS = TransitionTable(
     terminal=[CallState.OK, CallState.FAILED, CallState.REJECTED, CallState.CANCELLED],
 )
 
-# States a worker may hold a lease in; a lease that runs out is found by the sweep.
-LEASED = (CallState.EXECUTING, CallState.WORKING)
 OPEN = tuple(state for state in CallState if not CALLS.is_terminal(state))
 
 

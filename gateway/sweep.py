@@ -13,13 +13,14 @@ from contextos.core.errors import ContextOSError, coded_error
 from gateway.attempts import ending_from_row
 from gateway.consents.resuming import sweep_consents
 from gateway.dispatch import RESEND_AFTER, dispatch, has_broker
-from gateway.ending import Ending, finish, requeue
+from gateway.ending import Ending, finish, held, requeue
 from gateway.execution import judged_fault
-from gateway.leases import due_calls, lost_calls
+from gateway.leases import PUT_ASIDE, due_calls, lost_calls
 from gateway.models import ToolCall
 from gateway.refusals import close_windows
 from gateway.resume import close_missed, recheck_open
 from gateway.states import CallState
+from gateway.waiting_work import take_up_again
 
 log = structlog.get_logger(__name__)
 AT_ONCE = 200
@@ -61,6 +62,7 @@ def _settled_by_itself(call: ToolCall) -> bool:
         return _settled(call)
     except Exception:
         log.exception("a lost call could not be decided", tool_call_id=call.pk)
+        ToolCall.objects.filter(**held(call)).update(lease_until=utcnow() + PUT_ASIDE)
         return False
 
 
@@ -83,8 +85,8 @@ def _settled(call: ToolCall) -> bool:
 
 def expire_unanswered(now: datetime) -> int:
     """Work that waits for an answer nobody gave in time goes back to a worker, which ends it."""
-    rows = ToolCall.objects.filter(state=CallState.INPUT_REQUIRED, ends_at__lte=now)
-    return rows.update(state=CallState.WORKING, due_at=now)
+    calls = ToolCall.objects.filter(state=CallState.INPUT_REQUIRED, ends_at__lte=now)
+    return sum(take_up_again(call) for call in calls.order_by("ends_at")[:AT_ONCE])
 
 
 def send_due(now: datetime) -> int:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from django.db import transaction
+from django.db.models import F
+
 from audit.decision_record import DecisionStatus
 from audit.decisions import prepare_decision
 from audit.one_statement import Json, Update, write_together
@@ -12,9 +15,10 @@ from contextos.core.clock import format_time, utcnow
 from contextos.core.errors import coded_error
 from contextos.core.ids import new_id
 from gateway.attempts import Attempt
+from gateway.budgets import waited_by
 from gateway.connectors.base import Reply, ReplyKind
 from gateway.ending import held, move, next_row
-from gateway.models import ToolCall
+from gateway.models import Run, ToolCall
 from gateway.states import CallState
 
 DEFAULT_POLL = timedelta(seconds=2)
@@ -58,6 +62,19 @@ def try_poll_later(attempt: Attempt, **also: Any) -> None:
     """The poll itself failed: the work may go on all the same, so ask again, less often."""
     rows = ToolCall.objects.filter(**held(attempt.call))
     rows.update(lease_until=None, due_at=utcnow() + poll_pause(attempt, None), **also)
+
+
+@transaction.atomic
+def take_up_again(call: ToolCall, **also: Any) -> bool:
+    """Give it to a worker at once, whether or not people were waited for; what they took is given
+    back to the run. False when it has moved on meanwhile."""
+    now = utcnow()
+    rows = ToolCall.objects.filter(pk=call.pk, state=call.state)
+    if not rows.update(state=CallState.WORKING, due_at=now, **also):
+        return False
+    waited = waited_by(call, now) // timedelta(milliseconds=1)
+    Run.objects.filter(pk=call.run_id).update(waited_ms=F("waited_ms") + waited)
+    return True
 
 
 def poll_pause(attempt: Attempt, reply: Reply | None) -> timedelta:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from datetime import timedelta
+from collections.abc import Mapping
+from typing import Any
 
 import structlog
 
@@ -24,7 +25,7 @@ from gateway.execution import (
     judged_reply,
     judged_waiting,
 )
-from gateway.leases import lease_to_execute, lease_to_poll
+from gateway.leases import PUT_ASIDE, lease_to_execute, lease_to_poll
 from gateway.models import ToolCall
 from gateway.outside import asking
 from gateway.parties import require_parties
@@ -33,7 +34,6 @@ from gateway.states import CallState
 from gateway.waiting_work import keep_waiting, try_poll_later
 
 log = structlog.get_logger(__name__)
-PUT_ASIDE = timedelta(seconds=30)
 _TAKEN_UP_FROM = (CallState.QUEUED, CallState.WORKING)
 _STILL_WAITING = (ReplyKind.WORKING, ReplyKind.INPUT_REQUIRED)
 
@@ -85,7 +85,10 @@ def _execute(call: ToolCall) -> bool:
 
 
 def _refused_by_now(attempt: Attempt) -> ContextOSError | None:
-    """A kill switch, a revoked version, an agent switched off, a new rule bite what still waits."""
+    """A wish to cancel that its last attempt did not meet any more, a kill switch, a revoked
+    version, an agent switched off, a new rule bite what still waits."""
+    if attempt.call.cancel_reason:
+        return coded_error("call.cancelled")
     if attempt.gone is not None:
         return attempt.gone
     if attempt.in_doubt and not attempt.may_run_again:
@@ -123,8 +126,7 @@ def _poll(call: ToolCall) -> bool:
 
 
 def _ask(attempt: Attempt, connector: Connector) -> Reply:
-    call = attempt.call
-    handle = (call.task or {}).get("handle") or {}
+    call, handle = attempt.call, _handle(attempt.call)
     if not call.answer_payload:
         return asking(attempt, lambda made: connector.poll(made, handle))
     answer = open_payload(tenant_id=call.tenant_id, payload_id=call.answer_payload)
@@ -156,8 +158,7 @@ def _after_failed_poll(attempt: Attempt, fault: ContextOSError) -> bool:
 def _cancel(attempt: Attempt, connector: Connector) -> bool:
     call = attempt.call
     try:
-        handle = (call.task or {}).get("handle") or {}
-        asking(attempt, lambda made: connector.cancel(made, handle))
+        asking(attempt, lambda made: connector.cancel(made, _handle(call)))
     except ContextOSError as fault:
         log.warning("cancel failed", tool_call_id=call.pk, code=fault.code)
         try_poll_later(attempt)
@@ -170,9 +171,14 @@ def _cancel(attempt: Attempt, connector: Connector) -> bool:
 def _give_up(attempt: Attempt, connector: Connector) -> bool:
     """Past its time to live: asked to stop, and ended as far as we can know."""
     try:
-        handle = (attempt.call.task or {}).get("handle") or {}
-        asking(attempt, lambda made: connector.cancel(made, handle))
+        asking(attempt, lambda made: connector.cancel(made, _handle(attempt.call)))
     except ContextOSError as fault:
         log.warning("cancel failed", tool_call_id=attempt.call.pk, code=fault.code)
     finish(attempt, judged_fault(attempt, coded_error("task.expired")), Ending(dead_letter=True))
     return True
+
+
+def _handle(call: ToolCall) -> Mapping[str, Any]:
+    """By what the far side knows the work that goes on."""
+    handle: Mapping[str, Any] = (call.task or {}).get("handle") or {}
+    return handle

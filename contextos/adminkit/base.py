@@ -119,6 +119,8 @@ class ModelAdmin(TenantLimitedFields, ThemedModelAdmin):
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> Any:
         """By the id as it is or as Django writes it into the links of a list (`_` as `_5F`)."""
+        if "\x00" in object_id:
+            return None  # no database can hold it, so it names nothing
         found = super().get_object(request, object_id, from_field)
         if found is None and unquote(object_id) != object_id:
             found = super().get_object(request, unquote(object_id), from_field)

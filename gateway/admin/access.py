@@ -5,10 +5,12 @@ from __future__ import annotations
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
+from audit.access import Window, window_of
 from audit.admin.window import is_only_auditor, window_for
 from audit.clearance import CLASS_OF_VALUES
 from contextos.adminkit.links import may
 from contextos.adminkit.tenancy import acting_tenant
+from contextos.core.errors import ContextOSError
 from contextos.identity.access import roles_of
 from gateway.models import ToolCall
 from gateway.roles import MODE_CORRECTORS, SETTLERS, VALUE_READERS
@@ -20,6 +22,14 @@ def tenant_of(request: HttpRequest) -> str:
     if tenant is None or not may(request, "view", ToolCall):
         raise PermissionDenied
     return str(tenant.pk)
+
+
+def record_window(request: HttpRequest, tenant_id: str) -> Window | None:
+    """What of records and values the person may read now; None for those who read none."""
+    try:
+        return window_of(request.user, tenant_id)  # type: ignore[arg-type]
+    except ContextOSError:
+        return None
 
 
 def may_read_values(request: HttpRequest) -> bool:

@@ -13,10 +13,10 @@ from contextos.adminkit.display import badge
 from contextos.core.clock import parse_time
 from contextos.core.text import reveal_invisible, single_line
 from gateway.admin.labels import state_badge, status_badge, waiting_words
+from gateway.critic import RECONCILED
 from gateway.models import ToolCall
 from gateway.states import CALLS
 
-RECONCILED = "outcome.reconciled"
 _SENTENCES = {
     "PROPOSED": "Proposed: calls of this mode are proposed before they may run.",
     "DEFERRED": "Handed over to long-running work.",

@@ -6,9 +6,8 @@ import re
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
@@ -16,13 +15,12 @@ from django.utils.safestring import SafeString
 
 from audit.admin.window import within_window
 from contextos.adminkit.actions import display
-from contextos.adminkit.base import ReadOnlyAdmin, TenantScopedAdmin
 from contextos.adminkit.display import mode_badge, when
 from contextos.adminkit.navigation import MenuLine
-from contextos.adminkit.paginator import BoundedPaginator
 from contextos.core.text import reveal_invisible
 from gateway.admin.call_page import call_context
 from gateway.admin.cancelling import cancel_page
+from gateway.admin.explorer import ExplorerAdmin
 from gateway.admin.filters import (
     AgentFilter,
     AttentionFilter,
@@ -52,13 +50,9 @@ _NOT_LISTED = ("envelope", "result", "task", "input_request")
 
 
 @admin.register(ToolCall)
-class ToolCallAdmin(ReadOnlyAdmin, TenantScopedAdmin):
-    """A hundred thousand rows stay quick: an index in list order, no count of all rows."""
+class ToolCallAdmin(ExplorerAdmin):
+    """Calls, newest first."""
 
-    class Media:
-        css = {"all": ["contextos/gateway.css"]}
-
-    paginator = BoundedPaginator
     list_display = [
         "what",
         "state_label",
@@ -166,39 +160,21 @@ class ToolCallAdmin(ReadOnlyAdmin, TenantScopedAdmin):
         )
         return [cancel, correct, *super().get_urls()]
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
+    def page(self, request: HttpRequest, row: Any) -> HttpResponse:
         """State, way, envelopes and record of one call."""
-        call = self._call_or_404(request, object_id)
+        above = (reverse("admin:gateway_toolcall_changelist"), "Calls")
         context = {
-            **frame(request, reveal_invisible(call.capability_id), above=_list()),
+            **frame(request, reveal_invisible(row.capability_id), above=above),
             "opts": self.opts,
-            "original": call,
-            **call_context(request, call),
+            "original": row,
+            **call_context(request, row),
         }
         return TemplateResponse(request, "gateway/call.html", context)
 
     def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask why, then cancel."""
-        return cancel_page(request, self._call_or_404(request, object_id))
+        return cancel_page(request, self.readable(request, object_id))
 
     def mode_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask what it really did, then record it."""
-        return correct_mode_page(request, self._call_or_404(request, object_id))
-
-    def _call_or_404(self, request: HttpRequest, object_id: str) -> ToolCall:
-        call = self.get_object(request, object_id)
-        if not isinstance(call, ToolCall):
-            raise Http404
-        if not self.has_view_permission(request, call):
-            raise PermissionDenied
-        return call
-
-
-def _list() -> tuple[str, str]:
-    return reverse("admin:gateway_toolcall_changelist"), "Calls"
+        return correct_mode_page(request, self.readable(request, object_id))

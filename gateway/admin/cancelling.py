@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from django import forms
-from django.contrib import messages
-from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
+from typing import Any
 
-from contextos.core.errors import ContextOSError
-from contextos.core.text import reveal_invisible
+from django import forms
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+
 from contextos.identity.actors import actor_of
 from gateway.admin.access import may_settle
-from gateway.admin.frame import frame
+from gateway.admin.call_question import CallQuestion, ask_about
 from gateway.admin.labels import state_badge
-from gateway.admin.links import call_url
 from gateway.cancelling import cancel_call
 from gateway.models import ToolCall
 from gateway.states import CallState
@@ -48,37 +45,25 @@ def cancel_page(request: HttpRequest, call: ToolCall) -> HttpResponse:
     """Ask, and on a reason cancel."""
     if not may_settle(request):
         raise PermissionDenied
-    form = CancelForm(request.POST if request.method == "POST" else None)
-    if form.is_bound and form.is_valid() and _cancelled(request, call, form):
-        messages.success(request, "Cancelled, or passed on to whoever works on it.")
-        return HttpResponseRedirect(call_url(call.pk))
-    name = reveal_invisible(call.capability_id)
-    context = frame(
-        request,
-        f"Cancel {name}",
-        above=(call_url(call.pk), name),
-        form=form,
-        call=call,
-        name=name,
-        state=state_badge(call.state),
-        consequence=_CONSEQUENCES.get(
-            CallState(call.state), "It is over; there is nothing to cancel."
+    over = "It is over; there is nothing to cancel."
+    question = CallQuestion(
+        title="Cancel {}",
+        icon="cancel",
+        asks="Cancel this call of {}?",
+        standing=state_badge(call.state),
+        consequences=(
+            _CONSEQUENCES.get(CallState(call.state), over),
+            "The caller reads your reason in the result.",
+            "It is recorded with your name.",
         ),
-        back=call_url(call.pk),
+        button="Cancel the call",
+        done="Cancelled, or passed on to whoever works on it.",
+        is_grave=True,
     )
-    status = 422 if form.is_bound else 200
-    return TemplateResponse(request, "gateway/cancel.html", context, status=status)
-
-
-def _cancelled(request: HttpRequest, call: ToolCall, form: CancelForm) -> bool:
-    try:
-        cancel_call(
-            tenant_id=call.tenant_id,
-            tool_call_id=call.pk,
-            reason=form.cleaned_data["reason"],
-            actor=actor_of(request),
-        )
-    except ContextOSError as refusal:
-        form.add_error(None, f"{refusal.message} {refusal.remediation}")
-        return False
-    return True
+    form = CancelForm(request.POST if request.method == "POST" else None)
+    whose: dict[str, Any] = {
+        "tenant_id": call.tenant_id,
+        "tool_call_id": call.pk,
+        "actor": actor_of(request),
+    }
+    return ask_about(request, call, question, form, lambda said: cancel_call(**whose, **said))

@@ -137,9 +137,11 @@ def _asked(request: HttpRequest, values: dict[str, Any]) -> Asked:
     now = utcnow()
     preset = request.GET.get("range", "")
     if preset not in PRESETS:
-        preset = "" if values["since"] else USUAL
+        preset = "" if values["since"] or values["until"] else USUAL
     until = now if preset else values["until"] or now
-    since = until - PRESETS[preset][1] if preset else values["since"]
+    since = until - PRESETS[preset or USUAL][1]
+    if not preset:
+        since = values["since"] or since
     return Asked(preset, since, until, values["adapter"], values["capability"])
 
 

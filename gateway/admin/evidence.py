@@ -5,25 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from audit.access import Window, window_of
+from audit.access import Window
 from audit.admin.window import within_window
 from audit.clearance import Clearance
 from audit.decision_record import EVIDENCE_MENTION
 from audit.models import DecisionMention, DecisionRow
 from contextos.adminkit.actions import display
-from contextos.adminkit.base import ReadOnlyAdmin, TenantScopedAdmin
 from contextos.adminkit.display import Tone, badge, when
-from contextos.adminkit.paginator import BoundedPaginator
-from contextos.core.errors import ContextOSError
 from contextos.core.text import reveal_invisible
+from gateway.admin.access import record_window
+from gateway.admin.explorer import ExplorerAdmin
 from gateway.admin.frame import frame
 from gateway.admin.labels import named_cell, stacked
 from gateway.admin.links import call_url, run_url
@@ -58,13 +56,9 @@ class ClassFilter(admin.SimpleListFilter):
 
 
 @admin.register(Evidence)
-class EvidenceAdmin(ReadOnlyAdmin, TenantScopedAdmin):
+class EvidenceAdmin(ExplorerAdmin):
     """References minted from results; their values only for those who are cleared."""
 
-    class Media:
-        css = {"all": ["contextos/gateway.css"]}
-
-    paginator = BoundedPaginator
     list_display = ["what", "state_label", "class_label", "kept", "seen"]
     list_filter = [ClassFilter]
     search_fields = ["=evidence_ref", "=tool_call_id", "=run_id", "=capability_id"]
@@ -111,20 +105,9 @@ class EvidenceAdmin(ReadOnlyAdmin, TenantScopedAdmin):
         return when(row.observed_at)
 
     # --- one reference ------------------------------------------------------------------------
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
+    def page(self, request: HttpRequest, row: Any) -> HttpResponse:
         """Source, hash, class, freshness, the value for who is cleared, and where it was used."""
-        row = self.get_object(request, object_id)
-        if not isinstance(row, Evidence):
-            raise Http404
-        if not self.has_view_permission(request, row):
-            raise PermissionDenied
-        state, window = state_of(row), _window(request, row.tenant_id)
+        state, window = state_of(row), record_window(request, row.tenant_id)
         context = {
             **frame(
                 request,
@@ -163,14 +146,6 @@ def class_badge(classification: str) -> SafeString:
 def size(row: Evidence) -> str:
     """`412 bytes`."""
     return str(filesizeformat(row.size_bytes)).replace("\u00a0", " ")
-
-
-def _window(request: HttpRequest, tenant_id: str) -> Window | None:
-    """What the person is cleared for; None for those who read no values at all."""
-    try:
-        return window_of(request.user, tenant_id)  # type: ignore[arg-type]
-    except ContextOSError:
-        return None
 
 
 def _value(row: Evidence, window: Window | None) -> ShownValue | None:

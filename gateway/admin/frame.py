@@ -1,4 +1,4 @@
-"""What every page of the gateway carries: the site's context, a title, a trail."""
+"""What every page of the gateway carries, and what its address asks for."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
+
+
+def asked_for(request: HttpRequest, name: str, *, longest: int = 200) -> str:
+    """What the address says; U+0000, which no database can look for, is left out."""
+    return request.GET.get(name, "").replace("\x00", "").strip()[:longest]
 
 
 def frame(

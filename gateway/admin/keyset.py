@@ -10,6 +10,8 @@ from urllib.parse import urlencode
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from gateway.admin.frame import asked_for
+
 PER_PAGE = 50
 
 
@@ -24,7 +26,7 @@ class KeysetPage:
 
 def page_of(request: HttpRequest, rows: QuerySet[Any], *, oldest_first: bool = False) -> KeysetPage:
     """The rows after the cursor in the address, in the order of their ids."""
-    cursor = request.GET.get("after", "")[:40]
+    cursor = asked_for(request, "after", longest=40)
     if cursor:
         rows = rows.filter(**{"pk__gt" if oldest_first else "pk__lt": cursor})
     found = list(rows.order_by("pk" if oldest_first else "-pk")[: PER_PAGE + 1])

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
-from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
 
 from contextos.adminkit.display import mode_badge
-from contextos.core.errors import ContextOSError
 from contextos.core.modes import ApprovalMode
-from contextos.core.text import reveal_invisible
 from contextos.identity.actors import actor_of
 from gateway.admin.access import may_correct_modes
-from gateway.admin.frame import frame
-from gateway.admin.links import call_url
+from gateway.admin.call_question import CallQuestion, ask_about
 from gateway.mode_corrections import MAX_REASON, correct_mode, declared_mode
 from gateway.models import ToolCall
 
@@ -52,35 +50,32 @@ def correct_mode_page(request: HttpRequest, call: ToolCall) -> HttpResponse:
     if not may_correct_modes(request):
         raise PermissionDenied
     declared = declared_mode(call)
-    form = CorrectionForm(request.POST if request.method == "POST" else None, declared=declared)
-    if form.is_bound and form.is_valid() and _corrected(request, call, form):
-        messages.success(request, "Recorded. The adapter's next version should declare it so.")
-        return HttpResponseRedirect(call_url(call.pk))
-    name = reveal_invisible(call.capability_id)
-    context = frame(
-        request,
-        f"Correct the mode of {name}",
-        above=(call_url(call.pk), name),
-        form=form,
-        call=call,
-        name=name,
-        declared=mode_badge(declared.value),
-        back=call_url(call.pk),
+    question = CallQuestion(
+        title="Correct the mode of {}",
+        icon="rule_settings",
+        asks="Did {} do what its mode says?",
+        standing=format_html("Declared: {}", mode_badge(declared.value)),
+        consequences=(
+            "It is recorded with your name, once for this call, and shown to auditors.",
+            "A mode above the declared one counts as misclassified on the dashboard.",
+            (
+                "The capability stays as it is: correct its manifest in a new version, or stop it "
+                "with a kill switch."
+            ),
+        ),
+        button="Record the correction",
+        done="Recorded. The adapter's next version should declare it so.",
     )
-    status = 422 if form.is_bound else 200
-    return TemplateResponse(request, "gateway/correct_mode.html", context, status=status)
-
-
-def _corrected(request: HttpRequest, call: ToolCall, form: CorrectionForm) -> bool:
-    try:
-        correct_mode(
-            tenant_id=call.tenant_id,
-            tool_call_id=call.pk,
-            mode=ApprovalMode(form.cleaned_data["mode"]),
-            reason=form.cleaned_data["reason"],
-            actor=actor_of(request),
-        )
-    except ContextOSError as refusal:
-        form.add_error(None, f"{refusal.message} {refusal.remediation}")
-        return False
-    return True
+    form = CorrectionForm(request.POST if request.method == "POST" else None, declared=declared)
+    whose: dict[str, Any] = {
+        "tenant_id": call.tenant_id,
+        "tool_call_id": call.pk,
+        "actor": actor_of(request),
+    }
+    return ask_about(
+        request,
+        call,
+        question,
+        form,
+        lambda said: correct_mode(**whose, mode=ApprovalMode(said["mode"]), reason=said["reason"]),
+    )

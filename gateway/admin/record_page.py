@@ -87,11 +87,6 @@ def record_proof_view(request: HttpRequest, decision_id: str) -> HttpResponse:
     return response
 
 
-def record_url(decision_id: str) -> str:
-    """The page of a decision's story."""
-    return reverse("admin:gateway_record", args=[decision_id])
-
-
 def _opened(
     request: HttpRequest, decision_id: str, surface: str
 ) -> tuple[Window, list[StoredRecord]]:

@@ -13,15 +13,16 @@ from django.urls import reverse
 
 from audit.admin.window import require_within, within_window
 from audit.decisions import rows_of
-from audit.models import DecisionBody, DecisionRow
+from audit.models import DecisionRow
 from audit.payloads import find_payload
+from audit.record_texts import texts_of
 from contextos.core import strict_json
 from contextos.core.clock import parse_time
 from contextos.core.errors import ContextOSError, catalogue, spec_for
 from contextos.core.text import reveal_invisible, single_line
 from gateway.admin.access import may_read_values, tenant_of
 from gateway.admin.call_page import declared_capability
-from gateway.admin.frame import frame
+from gateway.admin.frame import asked_for, frame
 from gateway.admin.keyset import PER_PAGE, next_address
 from gateway.admin.labels import on_behalf, status_badge
 from gateway.admin.links import call_url, link_to, refusal_url
@@ -48,8 +49,7 @@ class _Wanted:
 
     @classmethod
     def of(cls, request: HttpRequest) -> _Wanted:
-        given = {name: request.GET.get(name, "").strip()[:200] for name in cls.__slots__}
-        return cls(**given)
+        return cls(**{name: asked_for(request, name) for name in cls.__slots__})
 
     @property
     def is_narrowed(self) -> bool:
@@ -60,7 +60,7 @@ class _Wanted:
 def refusals_view(request: HttpRequest) -> HttpResponse:
     """Newest first; an id typed in leads to its page."""
     tenant_id = tenant_of(request)
-    typed = request.GET.get("decision", "").strip()[:40]
+    typed = asked_for(request, "decision", longest=40)
     if typed:
         found = _decision_of(tenant_id, typed)
         if found:
@@ -117,16 +117,7 @@ def _heads(tenant_id: str, wanted: _Wanted) -> QuerySet[DecisionRow]:
 
 def _with_texts(heads: list[DecisionRow]) -> list[tuple[DecisionRow, dict[str, Any]]]:
     """Each head with its record."""
-    if not heads:
-        return []
-    moments = [head.created_at for head in heads]
-    bodies = DecisionBody.objects.filter(
-        record_id__in=[head.pk for head in heads],
-        # The times let PostgreSQL open only the partitions that hold these rows.
-        created_at__gte=min(moments),
-        created_at__lte=max(moments),
-    )
-    texts = dict(bodies.values_list("record_id", "text"))
+    texts = texts_of(heads)
     return [(head, _record(texts.get(head.pk, ""))) for head in heads]
 
 

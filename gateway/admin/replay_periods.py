@@ -12,13 +12,13 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from audit.access import Window, window_of
+from audit.access import Window
 from contextos.adminkit.display import Tone, badge
 from contextos.core.clock import parse_time
 from contextos.core.errors import ContextOSError
 from contextos.core.text import reveal_invisible, single_line
 from contextos.identity.actors import actor_of
-from gateway.admin.access import may_settle, tenant_of
+from gateway.admin.access import may_settle, record_window, tenant_of
 from gateway.admin.frame import frame
 from gateway.admin.links import call_url, refusal_url
 from gateway.admin.replay_forms import PeriodForm
@@ -43,7 +43,7 @@ _TONES: dict[str, Tone] = {
 def periods_view(request: HttpRequest) -> HttpResponse:
     """The form and the last replays; posting starts one."""
     tenant_id = tenant_of(request)
-    window = _window(request, tenant_id)
+    window = record_window(request, tenant_id)
     form = _form(request, tenant_id, window)
     if request.method == "POST" and form.is_valid():
         job = _started(request, tenant_id, form, window)
@@ -83,14 +83,6 @@ def _started(
         )
     except ContextOSError as refusal:
         form.add_error(None, f"{refusal.message} {refusal.remediation}")
-        return None
-
-
-def _window(request: HttpRequest, tenant_id: str) -> Window | None:
-    """What the person may read of records; None for those who write drafts and read none."""
-    try:
-        return window_of(request.user, tenant_id)  # type: ignore[arg-type]
-    except ContextOSError:
         return None
 
 
@@ -156,7 +148,7 @@ def _readable(request: HttpRequest, tenant_id: str, job_id: str) -> ReplayJob:
     job = ReplayJob.objects.filter(tenant_id=tenant_id, pk=job_id).first()
     if job is None:
         raise Http404
-    window = _window(request, tenant_id)
+    window = record_window(request, tenant_id)
     if window is None:
         if job.against == ReplayAgainst.RECORD:
             raise PermissionDenied

@@ -20,7 +20,7 @@ from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
 from contextos.core.text import reveal_invisible, single_line
 from contextos.identity.actors import actor_of
-from gateway.admin.access import tenant_of
+from gateway.admin.access import record_window, tenant_of
 from gateway.admin.frame import frame
 from gateway.admin.labels import status_badge
 from gateway.admin.links import call_url
@@ -80,14 +80,15 @@ def replay_view(request: HttpRequest, decision_id: str) -> HttpResponse:
     """What a replay is and what earlier ones found; posting replays now."""
     tenant_id = tenant_of(request)
     window = _window(request, tenant_id)
+    what = {"tenant_id": tenant_id, "decision_id": decision_id}
+    packet: dict[str, Any] | None = None
     try:
-        packet = _replayed(request, tenant_id, decision_id, window) if _asked(request) else None
-        heads = _heads(tenant_id, decision_id)
+        if request.method == "POST":
+            packet = replay(**what, actor=actor_of(request), window=window)
+        heads = _heads(**what)
         window.require(heads[0].created_at)
     except ContextOSError as refusal:
-        if refusal.code == "replay.unknown_decision":
-            raise Http404 from None
-        raise PermissionDenied(refusal.message) from None
+        raise _refused(refusal) from None
     context = {
         **frame(request, "Replay", above=_above(tenant_id, decision_id)),
         "decision_id": decision_id,
@@ -114,9 +115,7 @@ def packet_view(request: HttpRequest, decision_id: str) -> HttpResponse:
             window=window,
         )
     except ContextOSError as refusal:
-        if refusal.code == "replay.unknown_decision":
-            raise Http404 from None
-        raise PermissionDenied(refusal.message) from None
+        raise _refused(refusal) from None
     answer = HttpResponse(
         strict_json.dumps(packet).encode(), content_type="application/json; charset=utf-8"
     )
@@ -132,11 +131,7 @@ def replay_url(decision_id: str) -> str:
 
 def may_replay(request: HttpRequest, tenant_id: str) -> bool:
     """Whether the person reads records here at all, so that the button is worth showing."""
-    try:
-        window_of(request.user, tenant_id)  # type: ignore[arg-type]
-    except ContextOSError:
-        return False
-    return True
+    return record_window(request, tenant_id) is not None
 
 
 def _window(request: HttpRequest, tenant_id: str) -> Window:
@@ -146,16 +141,11 @@ def _window(request: HttpRequest, tenant_id: str) -> Window:
         raise PermissionDenied(refusal.message) from None
 
 
-def _asked(request: HttpRequest) -> bool:
-    return request.method == "POST"
-
-
-def _replayed(
-    request: HttpRequest, tenant_id: str, decision_id: str, window: Window
-) -> dict[str, Any]:
-    return replay(
-        tenant_id=tenant_id, decision_id=decision_id, actor=actor_of(request), window=window
-    )
+def _refused(refusal: ContextOSError) -> Exception:
+    """What the person may not read is forbidden; what there is not, is not found."""
+    if refusal.code == "replay.unknown_decision":
+        return Http404()
+    return PermissionDenied(refusal.message)
 
 
 def _above(tenant_id: str, decision_id: str) -> tuple[str, str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -16,11 +15,10 @@ from django.utils.safestring import SafeString
 
 from audit.admin.window import within_window
 from contextos.adminkit.actions import display
-from contextos.adminkit.base import ReadOnlyAdmin, TenantScopedAdmin
 from contextos.adminkit.display import badge, mode_badge, when
-from contextos.adminkit.paginator import BoundedPaginator
 from contextos.core.text import reveal_invisible, single_line
 from gateway.admin.budget import Bar, bars_of
+from gateway.admin.explorer import ExplorerAdmin
 from gateway.admin.filters import AgentFilter, BudgetFilter, CreatedFilter, EnvironmentFilter
 from gateway.admin.frame import frame
 from gateway.admin.labels import length, named_cell, on_behalf, stacked
@@ -30,13 +28,9 @@ from gateway.models import Run
 
 
 @admin.register(Run)
-class RunAdmin(ReadOnlyAdmin, TenantScopedAdmin):
+class RunAdmin(ExplorerAdmin):
     """Runs, newest first."""
 
-    class Media:
-        css = {"all": ["contextos/gateway.css"]}
-
-    paginator = BoundedPaginator
     list_display = ["what", "who", "mode", "used", "left", "created"]
     list_filter = [BudgetFilter, AgentFilter, EnvironmentFilter, CreatedFilter]
     search_fields = ["=run_id", "=trace_id", "=intent"]
@@ -91,25 +85,14 @@ class RunAdmin(ReadOnlyAdmin, TenantScopedAdmin):
         """When."""
         return when(run.created_at)
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
+    def page(self, request: HttpRequest, row: Any) -> HttpResponse:
         """Budget, calls and tool manifest of one run."""
-        run = self.get_object(request, object_id)
-        if not isinstance(run, Run):
-            raise Http404
-        if not self.has_view_permission(request, run):
-            raise PermissionDenied
         above = (reverse("admin:gateway_run_changelist"), "Runs")
         context = {
-            **frame(request, reveal_invisible(run.intent), above=above),
+            **frame(request, reveal_invisible(row.intent), above=above),
             "opts": self.opts,
-            "original": run,
-            **run_context(request, run),
+            "original": row,
+            **run_context(request, row),
         }
         return TemplateResponse(request, "gateway/run.html", context)
 

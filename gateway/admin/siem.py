@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -178,7 +179,6 @@ class SiemStreamAdmin(TenantScopedAdmin):
     @action(description="Send a test", permissions=["change"])
     def send_test(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """One record that says it is a test, sent at once."""
-        stream = self._stream(request, object_id)
         question = Question(
             title="Send a test",
             text="A record that says it is a test is sent now; what comes of it is shown to you.",
@@ -186,41 +186,22 @@ class SiemStreamAdmin(TenantScopedAdmin):
             done="The receiver took the test.",
             form_class=forms.Form,
         )
-        actor = actor_of(request)
-        return confirm(
-            self,
-            request,
-            stream,
-            question,
-            lambda _: services.send_test(
-                stream_pk=stream.pk, tenant_id=stream.tenant_id, actor=actor
-            ),
-        )
+        return self._asked(request, object_id, question, services.send_test)
 
     @action(description="Pause", permissions=["change"])
     def pause(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Send nothing for a while."""
-        stream = self._stream(request, object_id)
         question = Question(
             title="Pause the stream",
             text="Nothing is sent until it is resumed. Its place in the log stays: none is lost.",
             button="Pause it",
             done="Paused.",
-            form_class=ReasonForm,
         )
-        actor = actor_of(request)
-        return confirm(
-            self,
-            request,
-            stream,
-            question,
-            lambda values: services.pause_stream(stream_pk=stream.pk, actor=actor, **values),
-        )
+        return self._asked(request, object_id, question, services.pause_stream)
 
     @action(description="Resume", permissions=["change"])
     def resume(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Go on where it stood."""
-        stream = self._stream(request, object_id)
         question = Question(
             title="Resume the stream",
             text="Everything since it was paused is sent, in order.",
@@ -228,34 +209,31 @@ class SiemStreamAdmin(TenantScopedAdmin):
             done="It sends again.",
             form_class=forms.Form,
         )
-        actor = actor_of(request)
-        return confirm(
-            self,
-            request,
-            stream,
-            question,
-            lambda _: services.resume_stream(stream_pk=stream.pk, actor=actor),
-        )
+        return self._asked(request, object_id, question, services.resume_stream)
 
     @action(description="Send again from…", permissions=["change"])
     def again(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """For a receiver that lost what it had taken."""
-        stream = self._stream(request, object_id)
         question = Question(
             title="Send again from an earlier place",
-            text=f"The stream stands at {stream.next_index}. Records from the place you give on "
-            "are sent once more, with the ids they had.",
+            text=f"The stream stands at {self._stream(request, object_id).next_index}. Records "
+            "from the place you give on are sent once more, with the ids they had.",
             button="Send them again",
             done="They are sent again.",
             form_class=AgainForm,
         )
-        actor = actor_of(request)
+        return self._asked(request, object_id, question, services.send_again)
+
+    def _asked(
+        self, request: HttpRequest, object_id: str, question: Question, act: Callable[..., object]
+    ) -> HttpResponse:
+        stream, actor = self._stream(request, object_id), actor_of(request)
         return confirm(
             self,
             request,
             stream,
             question,
-            lambda values: services.send_again(stream_pk=stream.pk, actor=actor, **values),
+            lambda values: act(stream_pk=stream.pk, actor=actor, **values),
         )
 
     def _stream(self, request: HttpRequest, object_id: str) -> SiemStream:

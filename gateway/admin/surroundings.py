@@ -51,7 +51,6 @@ def _run_facts(run: Run) -> RunFacts:
         intent=run.intent,
         safety_mode=run.safety_mode,
         packs=pack_refs(run),
-        has_user=bool(run.user_id),
         calls=(run.used_calls, run.max_calls),
         cents=(run.spent_cents + run.reserved_cents, run.max_cost_cents),
         expires_in_seconds=(run.expires_at - now).total_seconds(),

@@ -43,7 +43,7 @@ def explain_decided(refused: Refused, today: Today) -> Explanation:
             Way("Have policy lower the mode for bounded requests.", AUTHOR),
             Way("See who keeps the gate, and how long a request may wait.", ADMIN),
         ],
-        involved=[refused.capability, *([refused.run] if refused.run else [])],
+        involved=refused.call,
     )
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from contextos.core.errors import spec_for
 from gateway.explaining.table import explains
 from gateway.explaining.types import Explanation, Ref, Refused, Step, Today, Way
-from gateway.explaining.wording import AUTHOR, DEVELOPER, bounds, said
+from gateway.explaining.wording import AUTHOR, DEVELOPER, bounds, remedy, said, titled
 
 
 @explains("args.schema", "json.integer_too_large", "json.number_out_of_range")
@@ -92,11 +91,10 @@ def explain_key_missing(refused: Refused, today: Today) -> Explanation:
 @explains("idempotency.malformed", "idempotency.conflict")
 def explain_key_misused(refused: Refused, today: Today) -> Explanation:
     """A key that can't be filed, or that stands for other arguments."""
-    spec = spec_for(refused.code)
     conflict = refused.code == "idempotency.conflict"
     return Explanation(
         step=Step.LIMITS if conflict else Step.VALIDATE,
-        headline=f"{spec.title}.",
+        headline=titled(refused),
         because=[
             *said(refused),
             *(
@@ -105,7 +103,7 @@ def explain_key_misused(refused: Refused, today: Today) -> Explanation:
                 else []
             ),
         ],
-        ways=[Way(spec.remediation, DEVELOPER)],
+        ways=[remedy(refused, DEVELOPER)],
         involved=[refused.capability],
     )
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from contextos.core.errors import spec_for
 from gateway.explaining.table import explains
 from gateway.explaining.types import Explanation, Ref, Refused, Step, Today, Way
-from gateway.explaining.wording import ADMIN, AUTHOR, DEVELOPER, said
+from gateway.explaining.wording import ADMIN, AUTHOR, DEVELOPER, remedy, said, titled
 
 _TOKENS = Ref("token", "", "Tokens")
 
@@ -34,17 +33,16 @@ _TOKENS = Ref("token", "", "Tokens")
 )
 def explain_identity(refused: Refused, today: Today) -> Explanation:
     """The tokens do not say who is calling in a way that can be believed."""
-    spec = spec_for(refused.code)
     return Explanation(
         step=Step.DOOR,
-        headline=f"{spec.title}.",
+        headline=titled(refused),
         because=[
             "Nothing about the call itself was looked at: first it has to be clear who is calling.",
             *said(refused),
         ],
         missing=["A token of this tenant that is valid now"],
         ways=[
-            Way(spec.remediation, DEVELOPER),
+            remedy(refused, DEVELOPER),
             Way("Issue a new token for the agent.", ADMIN, _TOKENS),
         ],
         involved=[ref for ref in (refused.agent,) if ref],
@@ -76,17 +74,16 @@ def explain_narrow_token(refused: Refused, today: Today) -> Explanation:
 @explains("run.agent_needed", "run.claim_exceeds_token")
 def explain_claims(refused: Refused, today: Today) -> Explanation:
     """Identity is read from tokens, never from the body."""
-    spec = spec_for(refused.code)
     return Explanation(
         step=Step.DOOR,
-        headline=f"{spec.title}.",
+        headline=titled(refused),
         because=[
             (
                 "Who acts, and for whom, is taken from the tokens: the agent from the Bearer "
                 "token, the person from X-User-Delegation."
             ),
         ],
-        ways=[Way(spec.remediation, DEVELOPER)],
+        ways=[remedy(refused, DEVELOPER)],
     )
 
 
@@ -116,7 +113,6 @@ def explain_not_yours(refused: Refused, today: Today) -> Explanation:
 @explains("run.environment_unknown", "run.budget_invalid", "run.mode_above_token")
 def explain_run_terms(refused: Refused, today: Today) -> Explanation:
     """The run asked for more than the tenant or the token gives."""
-    spec = spec_for(refused.code)
     wider = {
         "run.environment_unknown": "Add the environment to the tenant.",
         "run.budget_invalid": "Raise the tenant's limits for runs, on the tenant's page.",
@@ -124,9 +120,9 @@ def explain_run_terms(refused: Refused, today: Today) -> Explanation:
     }
     return Explanation(
         step=Step.DOOR,
-        headline=f"{spec.title}.",
+        headline=titled(refused),
         because=said(refused),
-        ways=[Way(spec.remediation, DEVELOPER), Way(wider[refused.code], ADMIN)],
+        ways=[remedy(refused, DEVELOPER), Way(wider[refused.code], ADMIN)],
     )
 
 
@@ -162,10 +158,9 @@ def explain_no_pack(refused: Refused, today: Today) -> Explanation:
 )
 def explain_request(refused: Refused, today: Today) -> Explanation:
     """The body is not one the gateway reads."""
-    spec = spec_for(refused.code)
     return Explanation(
         step=Step.DOOR,
-        headline=f"{spec.title}.",
+        headline=titled(refused),
         because=said(refused),
-        ways=[Way(spec.remediation, DEVELOPER)],
+        ways=[remedy(refused, DEVELOPER)],
     )

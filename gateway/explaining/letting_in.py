@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from contextos.core.errors import catalogue, spec_for
+from contextos.core.errors import catalogue
 from gateway.credentials import error_codes  # noqa: F401  declares what is listed below
 from gateway.explaining.table import explains
-from gateway.explaining.types import Explanation, Refused, Step, Today, Way
-from gateway.explaining.wording import ADMIN, DEVELOPER, said
+from gateway.explaining.types import Explanation, Refused, Step, Today
+from gateway.explaining.wording import ADMIN, DEVELOPER, again, remedy, said, titled
 
 _CREDENTIALS = tuple(spec.code for spec in catalogue() if spec.code.startswith("credential."))
 _CONSENTS = tuple(spec.code for spec in catalogue() if spec.code.startswith("consent."))
@@ -15,17 +15,16 @@ _CONSENTS = tuple(spec.code for spec in catalogue() if spec.code.startswith("con
 @explains(*_CREDENTIALS)
 def explain_credential(refused: Refused, today: Today) -> Explanation:
     """Nothing was called, or the far side turned the call away before doing anything."""
-    spec = spec_for(refused.code)
     return Explanation(
         step=Step.INVOKE,
-        headline=f"{spec.title}.",
+        headline=titled(refused),
         because=[
             *said(refused),
             "Nothing was done at the far side: without a credential it takes, nothing is asked.",
         ],
         ways=[
-            Way(spec.remediation, ADMIN),
-            *([Way("Call again later with the same key.", DEVELOPER)] if spec.retryable else []),
+            remedy(refused, ADMIN),
+            *again(refused),
         ],
         involved=[refused.capability],
     )
@@ -34,14 +33,13 @@ def explain_credential(refused: Refused, today: Today) -> Explanation:
 @explains(*_CONSENTS)
 def explain_consent(refused: Refused, today: Today) -> Explanation:
     """The person it was for did not let it happen in their name."""
-    spec = spec_for(refused.code)
     return Explanation(
         step=Step.INVOKE,
-        headline=f"{spec.title}.",
+        headline=titled(refused),
         because=[
             *said(refused),
             "The adapter is called in a person's name, and only that person can allow it.",
         ],
-        ways=[Way(spec.remediation, DEVELOPER)],
+        ways=[remedy(refused, DEVELOPER)],
         involved=[refused.capability],
     )

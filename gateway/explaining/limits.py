@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from contextos.core.errors import spec_for
 from gateway.explaining.table import explains
 from gateway.explaining.types import Explanation, Refused, RunFacts, Step, Today, Way
-from gateway.explaining.wording import ADMIN, DEVELOPER, OPERATOR, OWNER, said
+from gateway.explaining.wording import ADMIN, DEVELOPER, OPERATOR, OWNER, remedy, said, titled
 
 
 @explains("budget.exhausted")
@@ -76,7 +75,7 @@ def explain_loop(refused: Refused, today: Today) -> Explanation:
             Way("Wait as long as Retry-After says, if the adapter's owner mended it meanwhile."),
             Way("Find out why the adapter fails.", OWNER),
         ],
-        involved=[refused.capability, *([refused.run] if refused.run else [])],
+        involved=refused.call,
     )
 
 
@@ -122,13 +121,12 @@ def explain_busy(refused: Refused, today: Today) -> Explanation:
 @explains("record.unavailable", "internal.error")
 def explain_house(refused: Refused, today: Today) -> Explanation:
     """The house itself could not do its part; nothing was started."""
-    spec = spec_for(refused.code)
     return Explanation(
         step=Step.LIMITS,
-        headline=f"{spec.title}.",
+        headline=titled(refused),
         because=["Nothing was started, and no key is bound: what can't be recorded is not done."],
         ways=[
-            Way(spec.remediation, DEVELOPER),
+            remedy(refused, DEVELOPER),
             Way("Check /readyz and the worker's log.", OPERATOR),
         ],
     )

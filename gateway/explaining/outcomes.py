@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextos.core.errors import catalogue, spec_for
 from gateway.explaining.table import explains
-from gateway.explaining.types import Explanation, Ref, Refused, Step, Today, Way
-from gateway.explaining.wording import DEVELOPER, OPERATOR, OWNER, said
+from gateway.explaining.types import Explanation, Refused, Step, Today, Way
+from gateway.explaining.wording import DEVELOPER, OPERATOR, OWNER, again, remedy, said, titled
 
 _EGRESS = tuple(spec.code for spec in catalogue() if spec.code.startswith("egress."))
 
@@ -16,11 +16,11 @@ def explain_egress(refused: Refused, today: Today) -> Explanation:
     spec = spec_for(refused.code)
     return Explanation(
         step=Step.LIMITS if spec.http_status in (403, 422) else Step.INVOKE,
-        headline=f"{spec.title}.",
+        headline=titled(refused),
         because=said(refused),
         ways=[
-            Way(spec.remediation, OWNER, version_of(refused)),
-            *([Way("Call again later with the same key.", DEVELOPER)] if spec.retryable else []),
+            remedy(refused, OWNER, refused.version),
+            *again(refused),
         ],
         involved=[refused.capability],
     )
@@ -40,14 +40,13 @@ def explain_egress(refused: Refused, today: Today) -> Explanation:
 )
 def explain_function(refused: Refused, today: Today) -> Explanation:
     """The callable did not do its part."""
-    spec = spec_for(refused.code)
     return Explanation(
         step=Step.INVOKE,
-        headline=f"{spec.title}.",
+        headline=titled(refused),
         because=said(refused),
         ways=[
-            Way(spec.remediation, OWNER, version_of(refused)),
-            *([Way("Call again later with the same key.", DEVELOPER)] if spec.retryable else []),
+            remedy(refused, OWNER, refused.version),
+            *again(refused),
             Way("Look at the runner's log.", OPERATOR),
         ],
         involved=[refused.capability],
@@ -62,9 +61,7 @@ def explain_output(refused: Refused, today: Today) -> Explanation:
         headline="The adapter answered something else than its reviewed contract says.",
         because=said(refused),
         missing=["An answer that matches the output schema"],
-        ways=[
-            Way("Mend the adapter, or have the new contract reviewed.", OWNER, version_of(refused))
-        ],
+        ways=[Way("Mend the adapter, or have the new contract reviewed.", OWNER, refused.version)],
         involved=[refused.capability],
     )
 
@@ -72,18 +69,10 @@ def explain_output(refused: Refused, today: Today) -> Explanation:
 @explains("payload.erased")
 def explain_erased(refused: Refused, today: Today) -> Explanation:
     """The answer of that key was erased; the record and its proof stay."""
-    spec = spec_for(refused.code)
     return Explanation(
         step=Step.LIMITS,
-        headline=f"{spec.title}.",
+        headline=titled(refused),
         because=said(refused),
         ways=[Way("Propose the call again with a new key, if it has to happen again.", DEVELOPER)],
         involved=[refused.capability],
     )
-
-
-def version_of(refused: Refused) -> Ref | None:
-    """The manifest version that was called, where the record names one."""
-    if not refused.adapter_id or not refused.adapter_version:
-        return None
-    return Ref("version", f"{refused.adapter_id}@{refused.adapter_version}")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from contextos.core.errors import spec_for
 from gateway.explaining.table import explains
 from gateway.explaining.types import Explanation, Ref, Refused, Step, Today, Way
-from gateway.explaining.wording import ADMIN, AUTHOR, DEVELOPER, listed, said
+from gateway.explaining.wording import ADMIN, AUTHOR, DEVELOPER, listed, remedy, said, titled
 
 _POLICIES = Ref("bundle", "", "Policies")
 
@@ -54,7 +53,7 @@ def explain_broken_rule(refused: Refused, today: Today) -> Explanation:
     rules = _rules(refused)
     return Explanation(
         step=Step.POLICY,
-        headline=f"{spec_for(refused.code).title}.",
+        headline=titled(refused),
         because=[
             *said(refused),
             "What can't be decided is denied: no other request of this kind passes either.",
@@ -69,13 +68,13 @@ def explain_no_policy(refused: Refused, today: Today) -> Explanation:
     """Without a policy in force nothing is allowed."""
     return Explanation(
         step=Step.RESOLVE if refused.policy is None else Step.POLICY,
-        headline=f"{spec_for(refused.code).title}.",
+        headline=titled(refused),
         because=[
             *said(refused),
             "A missing or broken policy makes nobody freer: every call is denied meanwhile.",
         ],
         missing=["A published policy bundle whose signature holds"],
-        ways=[Way(spec_for(refused.code).remediation, ADMIN, _POLICIES)],
+        ways=[remedy(refused, ADMIN, _POLICIES)],
         involved=[refused.capability],
     )
 
@@ -108,7 +107,7 @@ def explain_footing(refused: Refused, today: Today) -> Explanation:
         ],
         missing=["A user delegation" if delegation else "At least one evidence_ref of this tenant"],
         ways=[*ways, _rule_instead()],
-        involved=[refused.capability, *([refused.run] if refused.run else [])],
+        involved=refused.call,
     )
 
 
@@ -156,7 +155,7 @@ def explain_requested_mode(refused: Refused, today: Today) -> Explanation:
     highest = refused.mode_highest or "the declared one"
     return Explanation(
         step=Step.POLICY,
-        headline=f"{spec_for(refused.code).title}.",
+        headline=titled(refused),
         because=[
             *said(refused),
             "Nobody raises a mode above what the reviewed manifest declares.",
@@ -185,7 +184,7 @@ def explain_safety_mode(refused: Refused, today: Today) -> Explanation:
             Way("Have policy lower the mode for bounded requests.", AUTHOR, _POLICIES),
             Way("Issue a token with a higher mode.", ADMIN, Ref("token", "", "Tokens")),
         ],
-        involved=[refused.capability, *([refused.run] if refused.run else [])],
+        involved=refused.call,
     )
 
 

@@ -52,7 +52,7 @@ def explain_not_permitted(refused: Refused, today: Today) -> Explanation:
         because=because,
         missing=[_missing(refused, run)],
         ways=_ways_to_permission(refused, today, granting, carried),
-        involved=[refused.capability, *(item.ref for item in granting), *_run_of(refused)],
+        involved=[*refused.call, *(item.ref for item in granting)],
     )
 
 
@@ -133,7 +133,7 @@ def explain_denied_by_pack(refused: Refused, today: Today) -> Explanation:
                 for item in denying[:3]
             ),
         ],
-        involved=[refused.capability, *(item.ref for item in denying), *_run_of(refused)],
+        involved=[*refused.call, *(item.ref for item in denying)],
     )
 
 
@@ -149,7 +149,7 @@ def explain_stopped(refused: Refused, today: Today) -> Explanation:
         ways.append(
             Way("Open a new run: it is pinned to the versions that are published now.", DEVELOPER)
         )
-        ways.append(Way("Publish a version that can be trusted.", ADMIN, _version(refused)))
+        ways.append(Way("Publish a version that can be trusted.", ADMIN, refused.version))
     return Explanation(
         step=Step.RESOLVE,
         headline=(
@@ -165,7 +165,7 @@ def explain_stopped(refused: Refused, today: Today) -> Explanation:
             "not retired; after that nothing of it may run.",
         ],
         ways=ways,
-        involved=[refused.capability, *stopped, *_run_of(refused)],
+        involved=[*refused.call, *stopped],
     )
 
 
@@ -184,10 +184,10 @@ def explain_quarantine(refused: Refused, today: Today) -> Explanation:
         ],
         ways=[
             Way("Wait; the same call may be sent again once it is released.", DEVELOPER),
-            Way("Have the changed contract reviewed as a new version.", OWNER, _version(refused)),
-            Way("Release it after checking that nothing changed.", OPERATOR, _version(refused)),
+            Way("Have the changed contract reviewed as a new version.", OWNER, refused.version),
+            Way("Release it after checking that nothing changed.", OPERATOR, refused.version),
         ],
-        involved=[refused.capability, *_run_of(refused)],
+        involved=refused.call,
     )
 
 
@@ -199,18 +199,8 @@ def explain_no_connector(refused: Refused, today: Today) -> Explanation:
         headline="No connector of this installation speaks the adapter's protocol.",
         because=["The call is permitted, but nothing could carry it out. Nothing was started."],
         ways=[
-            Way("Publish the adapter with a protocol that is connected.", OWNER, _version(refused)),
+            Way("Publish the adapter with a protocol that is connected.", OWNER, refused.version),
             Way("Run a release that brings the connector.", OPERATOR),
         ],
         involved=[refused.capability],
     )
-
-
-def _version(refused: Refused) -> Ref | None:
-    if not refused.adapter_id or not refused.adapter_version:
-        return None
-    return Ref("version", f"{refused.adapter_id}@{refused.adapter_version}")
-
-
-def _run_of(refused: Refused) -> list[Ref]:
-    return [refused.run] if refused.run else []

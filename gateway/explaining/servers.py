@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from contextos.core.errors import spec_for
 from gateway.connectors.mcp import error_codes as _declared  # noqa: F401  codes to be explained
-from gateway.explaining.outcomes import version_of
 from gateway.explaining.table import explains
 from gateway.explaining.types import Explanation, Refused, Step, Today, Way
-from gateway.explaining.wording import ADMIN, DEVELOPER, OPERATOR, OWNER, said
-
-_AGAIN = Way("Call again later with the same key.", DEVELOPER)
+from gateway.explaining.wording import (
+    ADMIN,
+    AGAIN,
+    OPERATOR,
+    OWNER,
+    remedy,
+    said,
+    titled,
+)
 
 
 @explains("mcp.endpoint_missing", "mcp.forbidden", "signing.key_missing")
@@ -18,9 +22,9 @@ def explain_installation(refused: Refused, today: Today) -> Explanation:
     missing = refused.code == "signing.key_missing"
     return Explanation(
         step=Step.BROKER if refused.code != "mcp.endpoint_missing" else Step.INVOKE,
-        headline=f"{spec_for(refused.code).title}.",
+        headline=titled(refused),
         because=said(refused),
-        ways=[Way(spec_for(refused.code).remediation, ADMIN if missing else OPERATOR)],
+        ways=[remedy(refused, ADMIN if missing else OPERATOR)],
         involved=[refused.capability],
     )
 
@@ -35,14 +39,13 @@ def explain_installation(refused: Refused, today: Today) -> Explanation:
 )
 def explain_server_away(refused: Refused, today: Today) -> Explanation:
     """The server did not answer, or not now."""
-    spec = spec_for(refused.code)
     return Explanation(
         step=Step.INVOKE,
-        headline=f"{spec.title}.",
+        headline=titled(refused),
         because=said(refused),
         ways=[
-            _AGAIN,
-            Way(spec.remediation, OWNER, version_of(refused)),
+            AGAIN,
+            remedy(refused, OWNER, refused.version),
             Way("Look at the adapter's health: latency, errors, breaker.", OPERATOR),
         ],
         involved=[refused.capability],
@@ -61,11 +64,11 @@ def explain_server_differs(refused: Refused, today: Today) -> Explanation:
     """The server is not what was reviewed."""
     return Explanation(
         step=Step.INVOKE,
-        headline=f"{spec_for(refused.code).title}.",
+        headline=titled(refused),
         because=said(refused),
         missing=["A server that keeps to the reviewed contract"],
         ways=[
-            Way(spec_for(refused.code).remediation, OWNER, version_of(refused)),
+            remedy(refused, OWNER, refused.version),
             Way("Discover the server anew and compare the draft.", ADMIN),
         ],
         involved=[refused.capability],

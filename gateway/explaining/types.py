@@ -138,6 +138,18 @@ class Refused:
         return Ref("run", self.run_id) if self.run_id else None
 
     @property
+    def version(self) -> Ref | None:
+        """The manifest version that was called, where the record names one."""
+        if not self.adapter_id or not self.adapter_version:
+            return None
+        return Ref("version", f"{self.adapter_id}@{self.adapter_version}")
+
+    @property
+    def call(self) -> list[Ref]:
+        """What was called, and in which run where there was one."""
+        return [self.capability, *([self.run] if self.run else [])]
+
+    @property
     def agent(self) -> Ref | None:
         """Who called."""
         return Ref("agent", self.agent_id) if self.agent_id else None
@@ -175,7 +187,6 @@ class RunFacts:
     intent: str
     safety_mode: str
     packs: Sequence[str]
-    has_user: bool
     calls: tuple[int, int]  # used, at most
     cents: tuple[int, int]  # spent and reserved, at most
     expires_in_seconds: float

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from contextos.core.errors import spec_for
 from contextos.core.text import single_line
-from gateway.explaining.types import Refused, SpokenPermission
+from gateway.explaining.types import Ref, Refused, SpokenPermission, Way
 
 AUTHOR = "a manifest author, with a reviewer's approval"
 ADMIN = "a platform admin"
 OPERATOR = "an operator"
 DEVELOPER = "the agent's developer"
 OWNER = "the adapter's owner"
+AGAIN = Way("Call again later with the same key.", DEVELOPER)
 
 
 def listed(items: Iterable[str]) -> str:
@@ -65,3 +67,18 @@ def sentence(text: str) -> str:
 def said(refused: Refused) -> list[str]:
     """What the refusal itself said, as the first of the reasons."""
     return [sentence(refused.message)] if refused.message else []
+
+
+def titled(refused: Refused) -> str:
+    """The headline, where the catalogue's title of the code says it."""
+    return f"{spec_for(refused.code).title}."
+
+
+def remedy(refused: Refused, who: str, ref: Ref | None = None) -> Way:
+    """What the catalogue advises, for whom, and where."""
+    return Way(spec_for(refused.code).remediation, who, ref)
+
+
+def again(refused: Refused) -> list[Way]:
+    """Another try, where that may help."""
+    return [AGAIN] if spec_for(refused.code).retryable else []

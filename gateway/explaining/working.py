@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from contextos.core.errors import spec_for
 from gateway.explaining.table import explains
 from gateway.explaining.types import Explanation, Refused, Step, Today, Way
-from gateway.explaining.wording import DEVELOPER, OPERATOR, OWNER, said
+from gateway.explaining.wording import DEVELOPER, OPERATOR, OWNER, remedy, said, titled
 
 
 @explains("call.worker_lost", "call.lost_lease")
@@ -14,7 +13,7 @@ def explain_lost_worker(refused: Refused, today: Today) -> Explanation:
     taken_over = refused.code == "call.lost_lease"
     return Explanation(
         step=Step.INVOKE,
-        headline=f"{spec_for(refused.code).title}.",
+        headline=titled(refused),
         because=[
             "The worker that came second may not record what it saw."
             if taken_over
@@ -32,13 +31,12 @@ def explain_lost_worker(refused: Refused, today: Today) -> Explanation:
 @explains("task.expired", "task.unreachable")
 def explain_long_work(refused: Refused, today: Today) -> Explanation:
     """Long work that can't be waited for any longer, or not at all."""
-    spec = spec_for(refused.code)
     return Explanation(
         step=Step.INVOKE,
-        headline=f"{spec.title}.",
+        headline=titled(refused),
         because=said(refused),
         ways=[
-            Way(spec.remediation, OWNER, refused.capability),
+            remedy(refused, OWNER, refused.capability),
             Way("Ask for less work at a time.", DEVELOPER),
         ],
         involved=[refused.capability],
@@ -48,12 +46,11 @@ def explain_long_work(refused: Refused, today: Today) -> Explanation:
 @explains("call.cancelled", "outcome.did_not_happen")
 def explain_ended_by_people(refused: Refused, today: Today) -> Explanation:
     """Somebody decided that it does not happen, or found out that it did not."""
-    spec = spec_for(refused.code)
     return Explanation(
         step=Step.INVOKE,
-        headline=f"{spec.title}.",
+        headline=titled(refused),
         because=[*said(refused), "Who said so, and why, stands in the log."],
-        ways=[Way(spec.remediation, DEVELOPER)],
+        ways=[remedy(refused, DEVELOPER)],
         involved=[refused.capability],
     )
 
@@ -68,11 +65,10 @@ def explain_ended_by_people(refused: Refused, today: Today) -> Explanation:
 )
 def explain_wrong_moment(refused: Refused, today: Today) -> Explanation:
     """Cancelling or answering a call that is not in a state for it."""
-    spec = spec_for(refused.code)
     return Explanation(
         step=Step.DOOR,
-        headline=f"{spec.title}.",
+        headline=titled(refused),
         because=said(refused),
-        ways=[Way(spec.remediation, DEVELOPER)],
+        ways=[remedy(refused, DEVELOPER)],
         involved=[refused.capability] if refused.capability_id else [],
     )

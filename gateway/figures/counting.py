@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from audit.decision_record import TERMINAL, DecisionStatus
+from gateway.critic import MISCLASSIFIED, RECONCILED
 from gateway.figures.measures import LATENCY, WAIT, bucket_name
 
-MISCLASSIFIED = "mode.misclassified"  # a finding of the critic: more happened than was declared
-RECONCILED = "outcome.reconciled"
 # Refusals that have a figure of their own, by the beginning of their code.
 _REFUSED = {
     "mode.": "mode_refused",

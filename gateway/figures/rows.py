@@ -13,9 +13,9 @@ from audit.decisions import MAX_RECORD_BYTES
 from audit.models import AuditEvent, DecisionBody, DecisionRow
 from contextos.core import strict_json
 from gateway.figures.counting import Counted, Place, RowFacts, counted
+from gateway.mode_corrections import ACTION
 from gateway.models import ToolCall
 
-CORRECTED = "call.mode_corrected"
 _ENDS = [*(status.value for status in TERMINAL), DecisionStatus.UNKNOWN.value]
 # An approval in one of these states ended with the row that carries it.
 _CLOSED = frozenset({"rejected", "expired", "voided"})
@@ -91,7 +91,7 @@ def _number(value: Any) -> int | None:
 def _corrections(event_ids: Sequence[str]) -> list[AuditEvent]:
     if not event_ids:
         return []
-    return list(AuditEvent.objects.filter(event_id__in=event_ids, action=CORRECTED).order_by())
+    return list(AuditEvent.objects.filter(event_id__in=event_ids, action=ACTION).order_by())
 
 
 def _corrected(event: AuditEvent) -> Counted:

@@ -121,23 +121,22 @@ def replay_period(
             count(decision)
         if progress is not None:
             progress(tally.total, period.share(page[-1].created_at))
-    told = {"period": period.words, "against": draft.ref if draft else "the record"}
-    tell(tenant_id=tenant_id, actor=actor, data={**told, **summary_of(tally)})
+    tell(
+        tenant_id=tenant_id, actor=actor, period=period, tally=tally, ref=draft.ref if draft else ""
+    )
     return tally
 
 
-def tell(*, tenant_id: str, actor: Actor, data: Mapping[str, Any]) -> None:
-    """The one event that a replay of a period leaves."""
+def tell(
+    *, tenant_id: str, actor: Actor, period: Period, tally: AnyTally, ref: str, **more: Any
+) -> None:
+    """The one event that a replay of a period leaves: the counts without the examples."""
+    counts = {name: value for name, value in tally.as_dict().items() if name != "examples"}
     record_event(
         tenant_id=tenant_id,
         action="decision.period_replayed",
         actor=actor,
         subject_kind="tenant",
         subject_id=tenant_id,
-        data=data,
+        data={"period": period.words, "against": ref or "the record", **more, **counts},
     )
-
-
-def summary_of(tally: AnyTally) -> dict[str, Any]:
-    """The counts without the examples."""
-    return {name: value for name, value in tally.as_dict().items() if name != "examples"}

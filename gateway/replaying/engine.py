@@ -20,6 +20,7 @@ from gateway.replaying.deciding import (
     steps_again,
 )
 from gateway.replaying.findings import (
+    UNREADABLE,
     DiffType,
     Findings,
     NotReplayable,
@@ -45,8 +46,6 @@ _BY_VALIDATING = frozenset(
     }
 )
 _BY_PERMISSION = frozenset({"mode.above_permission"})
-# What reading a row, an envelope or a value of a strange form ends in.
-_UNREADABLE = (ContextOSError, LookupError, TypeError, ValueError, AttributeError)
 log = structlog.get_logger(__name__)
 
 
@@ -60,7 +59,7 @@ def replay_decision(decision: RecordedDecision, surroundings: Surroundings) -> R
         _again(decision, surroundings, findings)
     except NotReplayable:
         pass
-    except _UNREADABLE as fault:
+    except UNREADABLE as fault:
         log.warning("a decision can't be read", decision_id=decision.decision_id, exc_info=True)
         said = fault.message if isinstance(fault, ContextOSError) else type(fault).__name__
         message = f"What is kept of the decision is not of the form it is written in: {said}"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from contextos.core.errors import ContextOSError
+
 
 class ReplayStatus(StrEnum):
     """How a replay came out."""
@@ -81,6 +83,10 @@ class ReplayResult:
             "checked": [step.value for step in self.checked],
             "taken_from_record": list(self.taken),
         }
+
+
+# What reading a row, an envelope or a value of a strange form ends in.
+UNREADABLE = (ContextOSError, LookupError, TypeError, ValueError, AttributeError)
 
 
 class NotReplayable(Exception):  # noqa: N818  named for what happened

@@ -24,7 +24,7 @@ from contextos.identity.actors import require_authority
 from gateway.leases import worker_name
 from gateway.models import ReplayAgainst, ReplayJob, ReplayState
 from gateway.models.replays import OPEN_STATES
-from gateway.replaying.batches import AnyTally, ReplayTally, counting, summary_of, tell
+from gateway.replaying.batches import AnyTally, ReplayTally, counting, tell
 from gateway.replaying.drafts import ManifestDraft, PolicyDraft
 from gateway.replaying.loading import recorded_decisions
 from gateway.replaying.periods import Period, decisions_in
@@ -228,12 +228,14 @@ def _finish(job: ReplayJob, tally: AnyTally) -> None:
     if not _end(job, ReplayState.DONE, done=tally.total, share=1.0, tally=tally.as_dict()):
         return
     actor = Actor("user", job.asked_by, job.tenant_id, job.asked_by_name)
-    told = {
-        "job_id": job.pk,
-        "period": Period(job.since, job.until).words,
-        "against": job.draft_ref or "the record",
-    }
-    tell(tenant_id=job.tenant_id, actor=actor, data={**told, **summary_of(tally)})
+    tell(
+        tenant_id=job.tenant_id,
+        actor=actor,
+        period=Period(job.since, job.until),
+        tally=tally,
+        ref=job.draft_ref,
+        job_id=job.pk,
+    )
 
 
 def _end(job: ReplayJob, state: ReplayState, **values: Any) -> bool:

@@ -11,8 +11,9 @@ import orjson
 from approvals.gates import read_terms
 from approvals.models import ApprovalRequest, GateVersion
 from audit.decision_record import derived_columns
-from audit.models import DecisionBody, DecisionRow, Payload
+from audit.models import DecisionRow, Payload
 from audit.payloads import SALT_BYTES, opened_parts
+from audit.record_texts import texts_of
 from contextos.core.errors import ContextOSError, coded_error
 from gateway.gating import SUBJECT_KIND
 from gateway.models import Evidence, IdempotencyKey, Run, ToolCall
@@ -53,12 +54,7 @@ def recorded_decisions(
 def _rows(tenant_id: str, decision_ids: Sequence[str]) -> dict[str, tuple[KeptRow, ...]]:
     found = DecisionRow.objects.filter(tenant_id=tenant_id, decision_id__in=list(decision_ids))
     heads = sorted(found, key=lambda head: (head.decision_id, head.seq))
-    # The times let PostgreSQL open only the partitions that hold these rows.
-    bodies = DecisionBody.objects.filter(
-        record_id__in=[head.record_id for head in heads],
-        created_at__in={head.created_at for head in heads},
-    )
-    texts = dict(bodies.values_list("record_id", "text"))
+    texts = texts_of(heads)
     rows: dict[str, list[KeptRow]] = {}
     for head in heads:
         rows.setdefault(head.decision_id, []).append(_row(head, texts.get(head.record_id)))

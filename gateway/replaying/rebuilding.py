@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from audit.decision_record import DecisionFacts, DecisionStatus, as_record, facts_of
+from audit.decision_record import TERMINAL, DecisionFacts, DecisionStatus, as_record, facts_of
 from contextos.core.canonical import digest
 from gateway.accepting import call_envelope, first_rows
 from gateway.context import CallContext
@@ -19,16 +19,7 @@ from gateway.replaying.recorded import KeptValue, RecordedDecision
 from gateway.replaying.results import Ended, attempt_of, check_result, ended_by, outcome_again
 from gateway.replays import scope_of
 
-_ENDING = frozenset(
-    {
-        DecisionStatus.EXECUTED,
-        DecisionStatus.FAILED,
-        DecisionStatus.REJECTED,
-        DecisionStatus.EXPIRED,
-        DecisionStatus.CANCELLED,
-        DecisionStatus.UNKNOWN,
-    }
-)
+_ENDING = TERMINAL | {DecisionStatus.UNKNOWN}
 _TYPES = {
     "policy_decision": DiffType.POLICY,
     "approvals": DiffType.POLICY,

@@ -58,7 +58,6 @@ class KeptApproval:
     digest: str
     state: str
     needed: int
-    gate_flaw: str = ""
 
 
 @dataclass(frozen=True, slots=True)

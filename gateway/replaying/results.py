@@ -13,17 +13,16 @@ from contextos.core.envelopes import ResultStatus
 from gateway.attempts import Attempt
 from gateway.connectors.base import Reply, ReplyKind
 from gateway.context import CallContext
-from gateway.critic import CriticFinding, Score, Verdict, score_failure, score_unknown
+from gateway.critic import RECONCILED, CriticFinding, Score, Verdict, score_failure, score_unknown
 from gateway.ending import STATUS_OF_RESULT
-from gateway.execution import HARMLESS
+from gateway.execution import HARMLESS, answered, attempts_left, said_no
 from gateway.hashes import Kept
 from gateway.mutations import judged_changes
-from gateway.normalise import Normalised, normalise_output, normalise_tool_error
+from gateway.normalise import Normalised
 from gateway.redacting import noted
 from gateway.replaying.findings import DiffType, Findings
 from gateway.replaying.recorded import KeptValue, RecordedDecision
 
-_RECONCILED = "outcome.reconciled"
 _UNREADABLE = ("output.schema", "output.unstorable")
 _RESULT_OF = {status: result for result, (_, status) in STATUS_OF_RESULT.items()} | {
     DecisionStatus.EXPIRED: ResultStatus.REJECTED
@@ -130,7 +129,8 @@ def _brought_back(attempt: Attempt, ended: Ended, findings: Findings) -> Normali
         return _accepted(attempt, ended, findings)
     error = dict(ended.said.get("error") or row["error"] or {})
     if ended.said and "message" not in (row["error"] or {}):
-        return _said_no(attempt, ended, error)
+        # In the tool's own words, which stand in the transcript alone.
+        return said_no(attempt, _reply(ended, ReplyKind.TOOL_ERROR, error=error))
     if error.get("code") in _UNREADABLE and ended.said.get("rejected_output") is not None:
         return _unreadable(attempt, ended, error)
     return _failed(attempt, ended, error, findings)
@@ -138,7 +138,7 @@ def _brought_back(attempt: Attempt, ended: Ended, findings: Findings) -> Normali
 
 def _is_reconciled(row: Mapping[str, Any]) -> bool:
     score = row["scorecard"] or {}
-    return any(item.get("code") == _RECONCILED for item in score.get("findings", ()))
+    return any(item.get("code") == RECONCILED for item in score.get("findings", ()))
 
 
 def _reconciled(row: Mapping[str, Any], ended: Ended) -> Normalised:
@@ -158,50 +158,28 @@ def _reconciled(row: Mapping[str, Any], ended: Ended) -> Normalised:
 
 def _accepted(attempt: Attempt, ended: Ended, findings: Findings) -> Normalised:
     removed = tuple(ended.row["redactions"])
-    reply = Reply(
-        kind=ReplyKind.OUTPUT,
-        output=ended.output.value if ended.output else None,
-        upstream_status=ended.said.get("upstream_status"),
-        cost_cents=ended.said.get("cost_cents"),
-    )
+    reply = _reply(ended, ReplyKind.OUTPUT, output=ended.output.value if ended.output else None)
     if removed:
         findings.take("Where policy hid values the output was not held against its schema again.")
-    outcome = normalise_output(
-        reply,
-        output_validator=None if removed else attempt.capability.output_validator,
-        evidence_keys=tuple(attempt.declaration.get("evidence_keys") or ()),
-        effect_possible=attempt.call.is_write,
-    )
+    validator = None if removed else attempt.capability.output_validator
+    outcome = answered(attempt, reply, validator)
     return noted(outcome, removed) if removed else outcome
 
 
-def _said_no(attempt: Attempt, ended: Ended, error: Mapping[str, Any]) -> Normalised:
-    """In the tool's own words, which stand in the transcript alone."""
-    reply = Reply(
-        kind=ReplyKind.TOOL_ERROR,
-        error=error,
-        upstream_status=ended.said.get("upstream_status"),
-        cost_cents=ended.said.get("cost_cents"),
+def _reply(ended: Ended, kind: ReplyKind, **came: Any) -> Reply:
+    said = ended.said
+    return Reply(
+        kind=kind,
+        upstream_status=said.get("upstream_status"),
+        cost_cents=said.get("cost_cents"),
+        **came,
     )
-    declared = {item.get("code"): item for item in attempt.declaration.get("errors") or []}
-    left = attempt.max_attempts - attempt.call.attempts
-    return normalise_tool_error(reply, declared=declared, attempts_left=left)
 
 
 def _unreadable(attempt: Attempt, ended: Ended, error: Mapping[str, Any]) -> Normalised:
-    reply = Reply(
-        kind=ReplyKind.OUTPUT,
-        output=ended.said["rejected_output"],
-        upstream_status=ended.said.get("upstream_status"),
-        cost_cents=ended.said.get("cost_cents"),
-    )
+    reply = _reply(ended, ReplyKind.OUTPUT, output=ended.said["rejected_output"])
     removed = tuple(ended.row["redactions"])
-    outcome = normalise_output(
-        reply,
-        output_validator=attempt.capability.output_validator,
-        evidence_keys=tuple(attempt.declaration.get("evidence_keys") or ()),
-        effect_possible=attempt.call.is_write,
-    )
+    outcome = answered(attempt, reply, attempt.capability.output_validator)
     if not removed:
         return outcome
     # The hidden values may be what the schema was against: what it said then counts.
@@ -244,7 +222,7 @@ def _score(attempt: Attempt, ended: Ended, status: ResultStatus, error: Mapping[
     if status is ResultStatus.CANCELLED:
         finding = CriticFinding(str(error["code"]), str(error["message"]))
         return Score(Verdict.REPLAN, (finding,))
-    left = attempt.max_attempts - attempt.call.attempts if ended.said else 0
+    left = attempts_left(attempt) if ended.said else 0
     return score_failure(error, attempts_left=left)
 
 

@@ -12,7 +12,7 @@ from contextos.core.canonical import digest
 from gateway.critic import has_evidence
 from gateway.pipeline import Stamp
 from gateway.replaying.deciding import Decided, opened_context, steps_again
-from gateway.replaying.findings import Findings, NotReplayable
+from gateway.replaying.findings import UNREADABLE, Findings, NotReplayable
 from gateway.replaying.integrity import check_rows, check_values
 from gateway.replaying.recorded import RecordedDecision
 from gateway.replaying.surroundings import Surroundings, terms_of
@@ -114,15 +114,22 @@ class Trials:
         """None where the decision can't be taken again: erased, or tampered with."""
         findings = Findings()
         try:
-            check_rows(decision, findings)
-            check_values(decision, findings)
-            before = self._stand(decision, self.recorded, findings)
+            before = self._as_it_was(decision, findings)
             after = self._stand(decision, self.drafted, findings)
         except NotReplayable:
             return None
         if before is None or after is None:
             return None
         return Trial(before, after, change_between(before, after))
+
+    def _as_it_was(self, decision: RecordedDecision, findings: Findings) -> Stand | None:
+        """One decision that can't even be read keeps no other of the period from being tried."""
+        try:
+            check_rows(decision, findings)
+            check_values(decision, findings)
+            return self._stand(decision, self.recorded, findings)
+        except UNREADABLE as fault:
+            raise NotReplayable from fault
 
     def _stand(
         self, decision: RecordedDecision, surroundings: Surroundings, findings: Findings

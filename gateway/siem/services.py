@@ -82,10 +82,10 @@ def change_stream(
     stream = _locked(stream_pk, actor)
     stream.name, stream.address = name.strip(), address.strip()
     stream.format, stream.contents, stream.authority = format, contents, authority.strip()
-    stream.due_at, stream.failures = utcnow(), 0
+    stream.failures = 0
     _check(stream)
-    kept = ["name", "address", "format", "contents", "authority", "due_at", "failures"]
-    stream.save(update_fields=kept)
+    stream.save(update_fields=["name", "address", "format", "contents", "authority", "failures"])
+    _take_away(stream)
     _seal(stream, secret, authorization)
     _record(stream, "siem.stream.changed", actor)
     return stream
@@ -124,9 +124,8 @@ def send_again(*, stream_pk: int, from_index: int, reason: str, actor: Actor) ->
     if not 0 <= from_index <= stream.next_index:
         raise coded_error("siem.index_invalid", data={"at_most": stream.next_index})
     before, stream.next_index = stream.next_index, from_index
-    # Whoever sends now has lost the stream: its batch does not move the cursor.
-    stream.due_at, stream.worker, stream.lease_until = utcnow(), "", None
-    stream.save(update_fields=["next_index", "due_at", "worker", "lease_until"])
+    stream.save(update_fields=["next_index"])
+    _take_away(stream)
     _record(stream, "siem.stream.rewound", actor, reason=reason, was=before, now=from_index)
     return stream
 
@@ -139,10 +138,10 @@ def delete_stream(*, stream_pk: int, actor: Actor) -> None:
     stream.delete()
 
 
-def send_test(*, stream_pk: int, tenant_id: str, actor: Actor) -> None:
+def send_test(*, stream_pk: int, actor: Actor) -> None:
     """One record that says it is a test, sent at once and outside the order of the log."""
-    require_authority(actor, tenant_id)
-    stream = SiemStream.objects.get(pk=stream_pk, tenant_id=tenant_id)
+    stream = SiemStream.objects.get(pk=stream_pk)
+    require_authority(actor, stream.tenant_id)
     send_records(stream, [_test_record(stream)])
     _record(stream, "siem.stream.tested", actor)
 
@@ -165,6 +164,13 @@ def _locked(stream_pk: int, actor: Actor) -> SiemStream:
     stream = lock(SiemStream, stream_pk)
     require_authority(actor, stream.tenant_id)
     return stream
+
+
+def _take_away(stream: SiemStream) -> None:
+    """Whoever sends now has lost the stream: its batch went elsewhere, or came from elsewhere, and
+    does not move the cursor."""
+    stream.due_at, stream.worker, stream.lease_until = utcnow(), "", None
+    stream.save(update_fields=["due_at", "worker", "lease_until"])
 
 
 def _check(stream: SiemStream) -> None:

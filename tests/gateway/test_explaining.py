@@ -65,7 +65,6 @@ RUN = RunFacts(
     intent="support.refund",
     safety_mode="network",
     packs=["support_refund@1.0.0"],
-    has_user=False,
     calls=(10, 10),
     cents=(120, 500),
     expires_in_seconds=60,

@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from audit.decisions import rows_of
+from gateway.leases import lease_to_execute
 from gateway.models import Run, ToolCall
 from gateway.states import CallState
 from gateway.sweep import sweep_calls
@@ -197,6 +198,27 @@ def test_a_queued_call_is_cancelled_at_once(world: GatewayWorld, ledger: list[st
     assert (again.status_code, again.json()["status"]) == (200, "cancelled")
 
 
+def test_a_cancel_asked_for_during_an_attempt_that_was_lost_keeps_the_next_from_starting(
+    world: GatewayWorld, ledger: list[str]
+) -> None:
+    body = {
+        "run_id": world.open_run()["run_id"],
+        "capability_id": "reports.build",
+        "args": {"kind": "at once"},
+    }
+    tool_call_id = world.post(CALLS, body).json()["tool_call_id"]
+    assert lease_to_execute(ToolCall.objects.get(), seconds=1)
+    answer = world.post(f"{CALLS}/{tool_call_id}/cancel", {"reason": "Not wanted any more."})
+    assert (answer.status_code, answer.json()["status"]) == (202, "deferred")
+    gone = timezone.now() - timedelta(seconds=1)
+    ToolCall.objects.update(lease_until=gone, worker="gone:1:1")
+    sweep_calls()
+    assert _polled(tool_call_id).state == CallState.CANCELLED
+    assert ledger == []
+    assert _statuses(world, tool_call_id) == ["APPROVED", "CANCELLED"]
+    assert "Not wanted any more." in _result(world, tool_call_id)["error"]["message"]
+
+
 def test_long_work_is_cancelled_by_asking_the_tool(world: GatewayWorld, ledger: list[str]) -> None:
     tool_call_id = _begun(world, "endless")
     answer = world.post(f"{CALLS}/{tool_call_id}/cancel", {"reason": "Too slow."})
@@ -240,6 +262,19 @@ def test_a_question_nobody_answers_is_given_up_too(world: GatewayWorld) -> None:
     sweep_calls()
     call = _polled(tool_call_id)
     assert (call.state, call.error_code) == ("failed", "task.expired")
+
+
+def test_the_time_in_which_nobody_answered_costs_the_run_nothing_either(
+    world: GatewayWorld,
+) -> None:
+    tool_call_id = _begun(world, "asks")
+    call = _polled(tool_call_id)
+    earlier = {**call.input_request, "asked_at": "2026-01-01T00:00:00.000Z"}  # type: ignore[dict-item]
+    over = timezone.now() - timedelta(seconds=1)
+    ToolCall.objects.filter(pk=tool_call_id).update(input_request=earlier, ends_at=over)
+    sweep_calls()
+    assert ToolCall.objects.get().state == CallState.WORKING
+    assert Run.objects.get().waited_ms > 3_600_000
 
 
 def test_a_poll_that_is_held_by_another_worker_is_left_alone(world: GatewayWorld) -> None:

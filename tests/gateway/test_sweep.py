@@ -13,6 +13,7 @@ from django.utils import timezone
 from audit.models import Payload
 from contextos.celery import app
 from contextos.one_at_a_time import one_at_a_time
+from gateway import sweep
 from gateway.dispatch import RESEND_AFTER
 from gateway.leases import lease_to_execute
 from gateway.models import ToolCall
@@ -41,6 +42,24 @@ def test_a_lost_call_that_cannot_be_decided_keeps_no_other_from_being_found() ->
     Payload.objects.filter(pk=erased.args_payload).update(sealed=None, erased_at=timezone.now())
     sweep_calls()
     assert ToolCall.objects.get(pk=sound.pk).state == CallState.QUEUED
+
+
+@pytest.mark.django_db
+@pytest.mark.proves("C12")
+def test_not_even_a_whole_round_of_calls_that_cannot_be_decided_keeps_the_next_from_its_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sweep, "AT_ONCE", 1)
+    world = ready(GatewayWorld, with_work=True)
+    run = world.open_run()
+    sound, unreadable = _lost_call(world, run, "ik_1"), _lost_call(world, run, "ik_2")
+    ToolCall.objects.filter(pk=unreadable.pk).update(
+        version_id="adv_gone", lease_until=timezone.now() - timedelta(minutes=1)
+    )
+    sweep_calls()
+    sweep_calls()
+    assert ToolCall.objects.get(pk=sound.pk).state == CallState.QUEUED
+    assert ToolCall.objects.get(pk=unreadable.pk).state == CallState.EXECUTING
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from registry.services.kill_switches import throw_switch
 from tests.gateway.world import GatewayWorld
 from tests.recorded_worlds import ready
 from tests.registry.documents import bundle
+from tests.registry.manifests import orders
 from tests.registry.walks import policy_walk
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("function_runner")]
@@ -131,6 +132,25 @@ def test_a_retry_keeps_the_key_and_ends_well(world: GatewayWorld, ledger: list[s
     assert (call.state, call.attempts) == (CallState.OK, 3)
     assert ledger == ["note ik_1"]
     assert _statuses(world, call) == ["APPROVED", "EXECUTED"]
+
+
+@pytest.mark.proves("C12")
+def test_the_row_of_a_quick_call_says_how_often_it_was_tried(
+    world: GatewayWorld, ledger: list[str]
+) -> None:
+    manifest = orders(version="1.1.0")
+    policy = {"max_attempts": 2, "retryable_error_codes": ["ORDER_NOT_FOUND"]}
+    manifest["capabilities"][0]["retry_policy"] = policy
+    world.house.published(manifest)
+    body = {
+        "run_id": world.open_run()["run_id"],
+        "capability_id": "orders.lookup",
+        "args": {"order_id": "ord_0404"},
+    }
+    answer = world.post(CALLS, body).json()
+    call = ToolCall.objects.get()
+    assert (answer["status"], answer["attempts"], call.attempts) == ("failed", 2, 2)
+    assert len(ledger) == 2
 
 
 @pytest.mark.proves("C12")
@@ -368,6 +388,23 @@ def test_a_deduplicated_write_runs_again_with_its_key(
     assert call.state == CallState.OK
     assert ledger == ["note ik_1"]
     assert _statuses(world, call) == ["APPROVED", "UNKNOWN", "EXECUTED"]
+
+
+def test_a_call_that_a_person_lets_run_again_is_not_under_its_old_wish_to_cancel(
+    world: GatewayWorld, ledger: list[str]
+) -> None:
+    call = _unknown(world, "notes.add")
+    ToolCall.objects.update(cancel_reason="It took too long.")
+    run_again(
+        tenant_id=world.tenant_id,
+        tool_call_id=call.pk,
+        actor=world.house.actor("operator"),
+        reason="The adapter knows the key.",
+    )
+    work_on(call.pk)
+    call.refresh_from_db()
+    assert (call.state, call.cancel_reason) == (CallState.OK, "")
+    assert ledger == ["note ik_1"]
 
 
 def test_an_inline_call_that_lost_its_lease_answers_how_it_stands_and_refuses_nothing(

@@ -213,6 +213,11 @@ def test_every_range_can_be_chosen(traffic: Traffic, query: str) -> None:
     assert "orders.lookup" in answer.text
 
 
+def test_an_end_alone_shows_the_day_before_it(traffic: Traffic) -> None:
+    shown = visitor(traffic.world, "auditor").get(f"{BOARD}?until=2026-01-02T00:00").text
+    assert "2026-01-01 00:00 to 2026-01-02 00:00 UTC" in shown
+
+
 def test_a_range_that_ends_before_it_begins_is_told_at_its_field(world: GateWorld) -> None:
     query = "?since=2026-02-01T00:00&until=2026-01-01T00:00"
     answer = visitor(world, "operator").get(BOARD + query)

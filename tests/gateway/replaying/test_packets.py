@@ -113,7 +113,6 @@ _FREE = {
     ("recorded", "call", "task"),
     ("recorded", "approval", "approval_id"),
     ("recorded", "approval", "state"),
-    ("recorded", "approval", "gate_flaw"),
     ("recorded", "run", "pins"),
     ("recorded", "pins"),
     ("recorded", "documents"),  # those of other adapters of the run

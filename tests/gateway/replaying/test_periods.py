@@ -133,6 +133,17 @@ def test_erased_decisions_are_counted_and_left_out(world: StoryWorld) -> None:
     assert _tried(world, PolicyDraft.of(_stricter(world))).left_out == 2
 
 
+def test_a_decision_that_can_not_even_be_read_is_left_out_and_spoils_no_period(
+    world: StoryWorld,
+) -> None:
+    rows = ToolCall.objects.filter(decision_id=world.decisions["read"])
+    assert rows.update(envelope="{ no JSON") == 1
+    job = _job(world, draft=_draft(world))
+    work_on_jobs()
+    job.refresh_from_db()
+    assert (job.state, job.tally["left_out"]) == (ReplayState.DONE, 2)
+
+
 def test_a_trial_writes_one_event_and_reaches_no_tool(world: StoryWorld, ledger: list[str]) -> None:
     booked, events = list(ledger), AuditEvent.objects.count()
     calls, rows = ToolCall.objects.count(), DecisionRow.objects.count()

@@ -32,7 +32,7 @@ from gateway.siem.services import (
     send_again,
     send_test,
 )
-from tests.approvals.receivers import SECRET, Receiver, receiver
+from tests.approvals.receivers import SECRET, Received, Receiver, receiver
 from tests.audit.logs import facts, seal_all, write_events
 from tests.factories import SYSTEM, make_tenant
 from tests.gateway.siem.collectors import Collector, collecting, datagrams
@@ -277,15 +277,36 @@ def test_records_can_be_sent_again_from_an_earlier_place(tenant: Tenant) -> None
             send_again(stream_pk=stream.pk, from_index=10**6, reason="Why not.", actor=SYSTEM)
 
 
+@pytest.mark.proves("E7")
+def test_what_was_under_way_to_the_old_receiver_is_sent_to_the_new_one(tenant: Tenant) -> None:
+    _log(tenant, 3)
+    with receiver() as old, receiver() as new:
+        stream = make_stream(tenant, address=old.url)
+
+        def moved_meanwhile(request: Received) -> int:
+            kept = {"name": "Splunk", "format": "jsonl", "contents": "all", "authority": ""}
+            change_stream(stream_pk=stream.pk, address=new.url, actor=SYSTEM, **kept)
+            connection.close()
+            return 204
+
+        old.take = moved_meanwhile  # type: ignore[method-assign]
+        places = _places(tenant)
+        assert _round() == 0
+        stream.refresh_from_db()
+        assert (stream.next_index, stream.worker) == (0, "")
+        _round()
+        assert [(item["log_index"], item["id"]) for item in _posted(new)] == places
+
+
 def test_a_test_says_that_it_is_one_and_moves_nothing(tenant: Tenant) -> None:
     with receiver() as taken:
         stream = make_stream(tenant, address=taken.url)
-        send_test(stream_pk=stream.pk, tenant_id=tenant.pk, actor=SYSTEM)
+        send_test(stream_pk=stream.pk, actor=SYSTEM)
         assert [item["kind"] for item in _posted(taken)] == ["test"]
         assert AuditEvent.objects.filter(action="siem.stream.tested").exists()
         taken.answers.append(500)
         with pytest.raises(ContextOSError):
-            send_test(stream_pk=stream.pk, tenant_id=tenant.pk, actor=SYSTEM)
+            send_test(stream_pk=stream.pk, actor=SYSTEM)
         assert AuditEvent.objects.filter(action="siem.stream.tested").count() == 1
 
 
