@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from opentelemetry import metrics, trace
-from opentelemetry.trace import Link, NonRecordingSpan, Span, SpanContext, Status, StatusCode
+from opentelemetry.trace import (
+    Link,
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    Status,
+    StatusCode,
+)
 from opentelemetry.trace import TraceFlags as Flags
 
 from contextos import __version__
 from contextos.core.errors import ContextOSError
+from contextos.net.targets import Target
 
 SCOPE = "contextos"
 # A remote parent has to have an id; this one stands for "the run", which has no span of its own.
@@ -44,12 +54,20 @@ class OpenSpan:
 
 
 @contextmanager
-def open_span(name: str, trace_id: str | None, attributes: Mapping[str, Any]) -> Iterator[OpenSpan]:
-    """A span under the active one; of another trace when its id is given and differs."""
+def open_span(
+    name: str, trace_id: str | None, attributes: Mapping[str, Any], *, leaves: bool = False
+) -> Iterator[OpenSpan]:
+    """A span under the active one; of another trace when its id is given and differs. One that
+    `leaves` asks somebody else: a database, a host."""
     context, links = _place(trace_id)
     tracer = trace.get_tracer(SCOPE, __version__)
     with tracer.start_as_current_span(
-        name, context, links=links, record_exception=False, set_status_on_exception=False
+        name,
+        context,
+        kind=SpanKind.CLIENT if leaves else SpanKind.INTERNAL,
+        links=links,
+        record_exception=False,
+        set_status_on_exception=False,
     ) as span:
         opened = OpenSpan(span)
         opened.tell(**attributes)
@@ -70,6 +88,32 @@ def _place(trace_id: str | None) -> tuple[Any, list[Link]]:
     run = SpanContext(int(trace_id, 16), _THE_RUN, is_remote=True, trace_flags=Flags(Flags.SAMPLED))
     links = [Link(active)] if active.is_valid else []
     return trace.set_span_in_context(NonRecordingSpan(run)), links
+
+
+@dataclass(frozen=True, slots=True)
+class _RequestSpan:
+    """A request of the door, as `contextos.net.watching` wants to be told of it."""
+
+    span: OpenSpan
+    headers: Mapping[str, str]
+
+    def answered(self, status: int) -> None:
+        self.span.tell(http__response__status_code=status)
+        if status >= 400:
+            self.span.failed(str(status))
+
+
+@contextmanager
+def follow_request(method: str, target: Target) -> Iterator[_RequestSpan]:
+    """The span of a request that leaves. It names the host alone: paths can hold keys."""
+    told = {
+        "http.request.method": method,
+        "server.address": target.host,
+        "server.port": target.port,
+        "url.scheme": target.scheme,
+    }
+    with open_span(method, None, told, leaves=True) as span:
+        yield _RequestSpan(span, {"traceparent": current_traceparent()})
 
 
 def current_traceparent() -> str:

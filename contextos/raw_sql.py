@@ -20,6 +20,8 @@ from psycopg.errors import error_from_result
 from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus
 from psycopg.pq.abc import PGresult
 
+from contextos import telemetry
+
 MARK = re.compile("%[%s]")  # where Django puts a parameter, or a percent sign
 _AT_MOST = 200  # statements prepared by name on one connection; any others take a cursor
 _NO_SUCH_STATEMENT = b"26000"
@@ -46,7 +48,7 @@ def first_row(text: str, parameters: Sequence[Any]) -> tuple[Any, ...] | None:
     if wrapper.queries_logged or wrapper.execute_wrappers:
         return _listened_to(wrapper, text, parameters)
     wrapper.validate_no_broken_transaction()
-    with wrapper.wrap_database_errors:
+    with wrapper.wrap_database_errors, telemetry.statement(text):
         lane = _lane(wrapper)
         ask = lane.asked if lane.is_open() else lane.through_cursor
         return ask(text, parameters)

@@ -28,6 +28,7 @@ def start() -> bool:
     _start_traces(endpoint)
     _start_metrics(endpoint)
     _instrument()
+    _follow_requests()
     atexit.register(shutdown)
     return True
 
@@ -76,6 +77,17 @@ def span(name: str, *, trace_id: str | None = None, **attributes: Any) -> Any:
     return open_span(name, trace_id, attributes)
 
 
+def statement(text: str) -> Any:
+    """The span of a statement that takes another way to the database than psycopg's cursors, which
+    are traced by themselves; never its parameters."""
+    if not _shutdowns:
+        return NOTHING
+    from contextos.otel_spans import open_span
+
+    told = {"db.system": "postgresql", "db.statement": text}
+    return open_span(text.split(None, 1)[0], None, told, leaves=True)
+
+
 def adopt_active_span(trace: TraceContext) -> TraceContext:
     """The trace under the ids of the active OpenTelemetry span, so that log and trace agree."""
     if not _shutdowns:
@@ -101,8 +113,10 @@ def _start_traces(endpoint: str) -> None:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
+    from contextos.otel_export import DiscreetExporter
+
     provider = TracerProvider(resource=_resource())
-    exporter = OTLPSpanExporter(endpoint=f"{endpoint}/v1/traces")
+    exporter = DiscreetExporter(OTLPSpanExporter(endpoint=f"{endpoint}/v1/traces"))
     provider.add_span_processor(BatchSpanProcessor(exporter))
     trace.set_tracer_provider(provider)
     _shutdowns.append(provider.shutdown)
@@ -132,6 +146,15 @@ def _instrument() -> None:
     CeleryInstrumentor().instrument()  # type: ignore[no-untyped-call]
     PsycopgInstrumentor().instrument(skip_dep_check=True)  # statements only, never parameters
     RedisInstrumentor().instrument()
+
+
+def _follow_requests() -> None:
+    """Our own HTTP runs on the engine below httpx, where no instrumentation of others looks."""
+    from contextos.net.watching import follow_requests
+    from contextos.otel_spans import follow_request
+
+    follow_requests(follow_request)
+    _shutdowns.append(lambda: follow_requests(None))
 
 
 def _resource() -> Any:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Exists, OuterRef
+from django.db.models.functions import Coalesce
 
 from audit.lag import failing_places, late_tenants
 from contextos.core.clock import format_time, utcnow
@@ -54,9 +55,10 @@ def find_unknown_outcomes(now: datetime | None = None) -> int:
         kind=AlertKind.UNKNOWN_OUTCOME,
         subject=OuterRef("tool_call_id"),
     )
-    calls = ToolCall.objects.filter(
-        state=CallState.UNKNOWN_OUTCOME, created_at__gt=moment - LOOK_BACK
-    ).exclude(Exists(told))
+    # Its last attempt counts, not its proposal: people may have thought about it for days.
+    calls = ToolCall.objects.filter(state=CallState.UNKNOWN_OUTCOME).exclude(Exists(told))
+    calls = calls.alias(tried_at=Coalesce("deadline_at", "created_at"))
+    calls = calls.filter(tried_at__gt=moment - LOOK_BACK)
     untold = list(calls.order_by("created_at")[:AT_ONCE])
     for call in untold:
         raise_alert(

@@ -195,7 +195,8 @@ def _open(rows: QuerySet[Breaker], terms: Terms, now: datetime, *, opens: int) -
 
 
 def _close_after_probe(tenant_id: str, adapter_id: str) -> None:
-    _close(_rows(tenant_id, adapter_id).exclude(state=BreakerState.CLOSED), ACTOR)
+    """Where another probe, of another process, has found it broken meanwhile, that stands."""
+    _close(_rows(tenant_id, adapter_id).filter(state=BreakerState.HALF_OPEN), ACTOR)
 
 
 def _close(rows: QuerySet[Breaker], actor: Actor, reason: str = "") -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from contextos.core.changing import changed
 from contextos.core.errors import ContextOSError
 from gateway.attempts import Attempt
-from gateway.connectors.base import EGRESS, Reply
+from gateway.connectors.base import EGRESS, SERVER, Reply
 
 
 def with_contact(
@@ -16,7 +16,8 @@ def with_contact(
 ) -> tuple[Attempt, Reply | ContextOSError]:
     """The attempt with the other side in its record, whether it answered or failed."""
     if isinstance(reply, ContextOSError):
-        return _noted(attempt, None, _taken_out(reply)), reply
+        known = _taken_out(reply)
+        return _noted(attempt, known.get(SERVER), known.get(EGRESS)), reply
     return _noted(attempt, reply.server, reply.egress), reply
 
 
@@ -28,9 +29,9 @@ def _noted(attempt: Attempt, server: Any, egress: Any) -> Attempt:
     return changed(attempt, facts=changed(facts, lineage=lineage, egress=egress or facts.egress))
 
 
-def _taken_out(fault: ContextOSError) -> Any:
+def _taken_out(fault: ContextOSError) -> dict[str, Any]:
     data = dict(fault.data)
-    egress = data.pop(EGRESS, None)
-    if egress is not None:
+    known = {name: data.pop(name) for name in (EGRESS, SERVER) if name in data}
+    if known:
         fault.data = MappingProxyType(data)
-    return egress
+    return known

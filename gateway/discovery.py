@@ -14,6 +14,7 @@ from audit.services import record_event
 from contextos.core.clock import utcnow
 from contextos.core.errors import coded_error
 from contextos.core.events import Actor
+from contextos.core.strict_json import storable
 from contextos.identity.actors import require_authority
 from contextos.identity.models import User
 from gateway.connectors.base import Credential
@@ -81,7 +82,8 @@ def _kept(
     version = create_draft(
         tenant_id=tenant_id, document=drafted.manifest, author=author, actor=actor
     )
-    server = {name: str(found.server.get(name, ""))[:200] for name in ("name", "version")}
+    said = {name: str(found.server.get(name, "")) for name in ("name", "version")}
+    server = {name: storable(text)[:200] for name, text in said.items()}
     discovery = Discovery(version=version, server=server, drafted=drafted)
     summary = discovery.summary()
     record_event(

@@ -85,7 +85,7 @@ def normalise_tool_error(
         "kind": kind,
         "code": code,
         "message": said_by_tool(raw.get("message") or "") or "The tool refused the call.",
-        "retryable": bool(known.get("retryable", raw.get("retryable", False))),
+        "retryable": known.get("retryable", raw.get("retryable")) is True,
         "remediation": said_by_tool(
             known.get("remediation") or raw.get("remediation") or DEFAULT_REMEDIATION
         ),

@@ -120,6 +120,7 @@ class AsyncDoor(httpx2.AsyncBaseTransport):
         exchange.status = raw.status
         headers = httpx2.Headers([h for h in raw.headers if h[0].lower() not in _OF_THE_WIRE])
         exchange.retry_after = headers.get("retry-after", "")
+        exchange.challenge = headers.get("www-authenticate", "")
         _refuse_unwanted(exchange, raw, headers)
         counted = _counted(exchange, raw)
         if headers.get("content-type", "").lower().startswith(_EVENT_STREAM):

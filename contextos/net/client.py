@@ -28,6 +28,7 @@ from contextos.net.proxy import parse_proxy
 from contextos.net.resolve import Resolver, admitted_addresses
 from contextos.net.rules import EgressPolicy, EgressRule
 from contextos.net.tls import require_verification
+from contextos.net.watching import followed
 
 DEFAULT_MAX_BYTES = 10 * 1024 * 1024
 DEFAULT_DEADLINE = 30.0
@@ -84,8 +85,12 @@ class OutboundClient:
         exchange = Exchange(expires_at=started + (self._deadline if deadline is None else deadline))
         try:
             outgoing = build_request(method, url, headers=headers, content=content, json=json)
-            with under_way(exchange):
+            with followed(outgoing.method, outgoing.target) as watch, under_way(exchange):
+                if watch is not None:
+                    outgoing = outgoing.accompanied(watch.headers)
                 answer = self._send_and_follow(exchange, outgoing, follow)
+                if watch is not None:
+                    watch.answered(answer.status)
         except ContextOSError as error:
             error.data = MappingProxyType({**error.data, "request_sent": exchange.request_sent})
             raise

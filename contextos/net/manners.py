@@ -16,6 +16,7 @@ class AsyncExchange(Exchange):
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     status: int | None = None
     retry_after: str = ""
+    challenge: str = field(default="", repr=False)  # WWW-Authenticate
     fault: ContextOSError | None = None
 
 

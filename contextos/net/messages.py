@@ -73,6 +73,12 @@ class OutgoingRequest:
             own.append(("Content-Length", str(len(self.content or b""))))
         return own + list(self.headers)
 
+    def accompanied(self, headers: Mapping[str, str]) -> "OutgoingRequest":
+        """With these as well, where the caller has not set them itself."""
+        own = {name.lower() for name, _ in self.headers}
+        more = tuple(item for item in headers.items() if item[0].lower() not in own)
+        return replace(self, headers=(*self.headers, *more))
+
 
 def build_request(
     method: str,

@@ -8,8 +8,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
-# A member of a fault's data: host and address for the record, taken out before a caller sees it.
-EGRESS = "egress"
+# Members of a fault's data that are for the record, taken out before a caller sees it: host and
+# address, and the far side's name for itself.
+EGRESS, SERVER = "egress", "server"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from tests.e2e.demo_process import Demo
 from tests.e2e.visitor import Visitor
 
 GATEWAY = "/admin/gateway/"
+PAUSE_MS = 4000  # of static/contextos/watch.js
 NOWHERE = "http://127.0.0.1:9/mcp"
 
 
@@ -29,6 +30,12 @@ def _move_payments(operator: Visitor, address: str) -> str:
     return before
 
 
+def _sees(visitor: Visitor, adapter: str, state: str) -> None:
+    """On the page that is open, without asking for it again."""
+    row = visitor.page.locator("main tbody tr", has_text=adapter)
+    row.get_by_text(state, exact=True).wait_for(timeout=5 * PAUSE_MS)
+
+
 @pytest.mark.proves("C12")
 def test_an_operator_watches_a_breaker_open_and_close(sign_in: ArriveAs, demo: Demo) -> None:
     agent, operator = Agent(demo), sign_in("operator")
@@ -38,17 +45,23 @@ def test_an_operator_watches_a_breaker_open_and_close(sign_in: ArriveAs, demo: D
     operator.judge_looks("gateway-health-well")
     address = _move_payments(operator, NOWHERE)
     try:
+        operator.open(f"{GATEWAY}health/")
         codes = [_lookup(agent, run_id, number)["error"]["code"] for number in range(1, 8)]  # type: ignore[index]
         assert codes[-1] == "circuit.open", codes
-        operator.open(f"{GATEWAY}health/")
-        first = operator.page.locator("main tbody tr").first.inner_text()
-        assert "payments" in first.casefold()
-        assert "open" in first
+        _sees(operator, "Payments", "open")
         operator.judge_looks("gateway-health-open")
         operator.click("main tbody tr:first-child a")
         operator.judge_looks("gateway-health-adapter-open")
+        operator.page.locator("#id_reset-reason").fill("Half a reason")
+        operator.page.locator("#id_reset-reason").blur()
+        for _ in "ab":
+            with operator.page.expect_response("**/health/**", timeout=5 * PAUSE_MS):
+                pass
+        assert operator.page.input_value("#id_reset-reason") == "Half a reason"
     finally:
         _move_payments(operator, address)
+    other = sign_in("admin")
+    other.open(f"{GATEWAY}health/")
     operator.open(f"{GATEWAY}health/")
     operator.click("main tbody tr:first-child a")
     # With the keyboard alone: into the reason, and Enter.
@@ -59,6 +72,7 @@ def test_an_operator_watches_a_breaker_open_and_close(sign_in: ArriveAs, demo: D
     assert "The breaker is closed." in operator.page.inner_text("body")
     assert "Calls reach the adapter." in main
     assert "Closed" in main
+    _sees(other, "Payments", "closed")
     assert _lookup(agent, run_id, 0)["status"] == "ok"
     operator.page.reload()
     operator.judge_looks("gateway-health-adapter-closed")

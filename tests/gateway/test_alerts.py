@@ -169,6 +169,17 @@ def test_old_unknown_outcomes_are_left_to_their_page(tenant: Tenant) -> None:
     assert find_unknown_outcomes() == 0
 
 
+@pytest.mark.proves("C12")
+def test_an_outcome_that_became_unknown_after_days_of_waiting_for_people_is_told(
+    tenant: Tenant,
+) -> None:
+    now = timezone.now()
+    call = make_call(make_run(tenant), state="unknown_outcome", deadline_at=now)
+    type(call).objects.update(created_at=now - timedelta(days=3))
+    assert find_unknown_outcomes() == 1
+    assert find_unknown_outcomes(now + timedelta(days=2)) == 0
+
+
 @pytest.mark.parametrize(
     "bad",
     [

@@ -247,6 +247,22 @@ def test_probes_that_were_never_heard_of_again_make_room() -> None:
 
 @pytest.mark.proves("C12")
 @pytest.mark.django_db
+def test_a_late_answer_does_not_close_what_another_probe_found_broken() -> None:
+    tenant, fault = make_tenant().pk, coded_error("function.timeout")
+    for _ in range(3):
+        note_outcome(tenant, ADAPTER, fault)
+    with override_settings(ADAPTER_TERMS={**QUICK, "probes": 2}):
+        _rested()
+        assert [waiting_time(tenant, ADAPTER) for _ in "ab"] == [None, None]
+    note_outcome(tenant, ADAPTER, fault)
+    breaker._probing.add((tenant, ADAPTER))  # as in the process whose probe is still under way
+    note_outcome(tenant, ADAPTER, Reply(kind=ReplyKind.OUTPUT))
+    row = Breaker.objects.get()
+    assert (row.state, row.opens) == (BreakerState.OPEN, 2)
+
+
+@pytest.mark.proves("C12")
+@pytest.mark.django_db
 def test_a_healthy_call_makes_no_statement_for_the_breaker() -> None:
     world = shaky_world()
     run = world.open_run()

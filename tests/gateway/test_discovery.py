@@ -13,13 +13,16 @@ from django.urls import reverse
 
 from audit.models import AuditEvent
 from contextos.identity.services import add_environment
+from gateway import discovery
 from gateway.connectors.mcp.portal import close_sessions
 from gateway.endpoints import add_endpoint
 from registry.models import Adapter, AdapterVersion
 from registry.services.adapters import register_adapter
 from tests.factories import SYSTEM
+from tests.gateway.connectors.mcp.hostile import rpc, speaking
 from tests.gateway.connectors.mcp.sdk_server import SdkServer, sdk_server
 from tests.identity.signed_in import browser_of
+from tests.net.upstreams import Call, upstream
 from tests.registry.house import House
 
 ADAPTER = "adp_probe_mcp"
@@ -123,6 +126,50 @@ def test_what_can_not_be_reached_is_said_and_leaves_nothing(
 ) -> None:
     answer = _post(house, body)
     assert answer.json()["code"] == code, answer.content
+    assert not AdapterVersion.objects.exists()
+
+
+def _tool(number: int) -> dict[str, Any]:
+    return {"name": f"tool_{number}", "inputSchema": {"type": "object"}}
+
+
+@pytest.mark.proves("B5")
+@pytest.mark.parametrize(
+    "page",
+    [
+        {"tools": [_tool(0)], "nextCursor": "again"},
+        {"tools": [_tool(number) for number in range(1001)]},
+    ],
+    ids=["no end", "too many"],
+)
+def test_a_list_without_measure_is_the_server_s_fault_and_leaves_nothing(
+    house: House, page: dict[str, Any]
+) -> None:
+    def lists(call: Call, message: dict[str, Any]) -> None:
+        call.send(rpc(message, page))
+
+    with upstream(speaking(lists, methods="tools/list")) as hostile:
+        body = {"environment": "development", "endpoint_ref": f"{hostile.url}/mcp"}
+        answer = _post(house, body)
+        close_sessions()
+    assert answer.json()["code"] == "mcp.protocol_error", answer.content
+    assert not AdapterVersion.objects.exists()
+
+
+@pytest.mark.proves("B5")
+def test_a_server_that_never_ends_its_list_is_given_up(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(discovery, "PATIENCE_SECONDS", 0.5)
+
+    def hangs(call: Call, message: dict[str, Any]) -> None:
+        call.upstream.stopping.wait(10)
+
+    with upstream(speaking(hangs, methods="tools/list")) as hostile:
+        body = {"environment": "development", "endpoint_ref": f"{hostile.url}/mcp"}
+        answer = _post(house, body)
+        close_sessions()
+    assert answer.json()["code"] == "mcp.timeout", answer.content
     assert not AdapterVersion.objects.exists()
 
 

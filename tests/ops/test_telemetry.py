@@ -130,8 +130,10 @@ def test_with_a_collector_everything_that_reaches_out_is_traced(
         "from opentelemetry.instrumentation import celery, django, httpx, psycopg, redis\n"
         "made = (celery.CeleryInstrumentor, django.DjangoInstrumentor,\n"
         "  httpx.HTTPXClientInstrumentor, psycopg.PsycopgInstrumentor, redis.RedisInstrumentor)\n"
-        "print([one().is_instrumented_by_opentelemetry for one in made])"
+        "from contextos.net import watching\n"
+        "found = [one().is_instrumented_by_opentelemetry for one in made]\n"
+        "print([*found, bool(watching._watchers)])"  # our own HTTP goes past httpx
     )
     gone = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
     outcome = run(["-c", code], environment | gone)
-    assert outcome.stdout.strip() == str([True] * 5), outcome.stderr
+    assert outcome.stdout.strip() == str([True] * 6), outcome.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import anyio
 import mcp_types as types
 from mcp import ClientSession
 
@@ -20,7 +21,12 @@ Page = Callable[..., Awaitable[Any]]
 
 def discover(order: Order) -> Discovered:
     """Ask the server; what it does not declare is not asked for."""
-    found: Discovered = sessions().use(order, _read).result
+
+    async def read(client: ClientSession) -> Discovered:
+        with anyio.fail_after(max(0.0, order.seconds_left())):
+            return await _read(client)
+
+    found: Discovered = sessions().use(order, read).result
     return found
 
 
@@ -55,11 +61,12 @@ async def _all(ask: Page, member: str) -> list[dict[str, Any]]:
         page = await ask(params=types.PaginatedRequestParams(cursor=cursor))
         found += [_plain(item) for item in getattr(page, member)]
         cursor = page.next_cursor
-        if cursor is None:
-            return found
         if len(found) > MOST_ITEMS:
             break
-    message = f"The server lists more than {MOST_ITEMS} {member.replace('_', ' ')}."
+        if cursor is None:
+            return found
+    what = member.replace("_", " ")
+    message = f"The server's list of {what} has no end, or more than {MOST_ITEMS} of them."
     raise coded_error("mcp.protocol_error", message=message)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -9,12 +11,15 @@ import mcp_types as types
 from mcp import MCPError
 
 from contextos.core.errors import ContextOSError, coded_error
-from gateway.connectors.base import EGRESS
+from gateway.connectors.base import EGRESS, SERVER
 from gateway.connectors.mcp import error_codes  # noqa: F401  declares them
 from gateway.connectors.mcp.wire import CallExchange
 from gateway.credentials.error_codes import REFUSED
 
 LONGEST_RETRY_AFTER = 3600
+LARGEST_RPC_CODE = 2**31
+MOST_SCOPES = 20
+_SCOPES = re.compile(r"(?:^|[\s,])scope=\"([\x21\x23-\x5b\x5d-\x7e ]{1,500})\"", re.IGNORECASE)
 _SDK_STAND_IN = "Server returned an error response"
 _BY_STATUS = {401: REFUSED, 403: "mcp.forbidden", 429: "mcp.rate_limited"}
 # The door's words for "it broke on the way"; the other codes of the door say more themselves.
@@ -42,7 +47,13 @@ def is_useless(exchange: CallExchange) -> bool:
     return is_stale(exchange) or (400 <= status < 500 and status not in _BY_STATUS)
 
 
-def coded(fault: BaseException, exchange: CallExchange, *, opening: bool = False) -> ContextOSError:
+def coded(
+    fault: BaseException,
+    exchange: CallExchange,
+    *,
+    opening: bool = False,
+    server: Mapping[str, Any] | None = None,
+) -> ContextOSError:
     """The coded error for whatever was raised, with whether the server may have seen the call."""
     inner = _innermost(fault)
     exchange.rpc_code = _code_of(inner)
@@ -53,6 +64,8 @@ def coded(fault: BaseException, exchange: CallExchange, *, opening: bool = False
     data = {**found.data, "request_sent": sent}
     if exchange.peer_ip:
         data[EGRESS] = {"host": exchange.host, "ip": exchange.peer_ip}
+    if server:
+        data[SERVER] = dict(server)
     found.data = MappingProxyType(data)
     return found
 
@@ -84,7 +97,8 @@ def _of_the_door(fault: ContextOSError) -> ContextOSError:
 
 def _of_the_server(fault: MCPError, exchange: CallExchange) -> ContextOSError:
     """The server's own words stay out: they may quote arguments, and a record can't be erased."""
-    data: dict[str, Any] = {"rpc_code": fault.code}
+    known = abs(fault.code) <= LARGEST_RPC_CODE  # a larger one has no place in a record
+    data: dict[str, Any] = {"rpc_code": fault.code} if known else {}
     if _is_bad_content_type(fault, exchange):
         return coded_error("mcp.answer_invalid", data=data)
     return coded_error(_BY_RPC.get(fault.code, "mcp.protocol_error"), data=data)
@@ -97,12 +111,23 @@ def _is_bad_content_type(fault: MCPError, exchange: CallExchange) -> bool:
 
 def _refused(code: str, exchange: CallExchange) -> ContextOSError:
     after = exchange.retry_after
-    seconds = min(int(after), LONGEST_RETRY_AFTER) if after.isdecimal() else None
+    seconds = min(int(after[:9]), LONGEST_RETRY_AFTER) if after.isdecimal() else None
+    data: dict[str, Any] = {"status": exchange.status}
+    scopes = _scopes_asked(exchange.challenge)
+    if scopes:
+        data["scopes_asked"] = scopes
     return coded_error(
         code,
-        data={"status": exchange.status},
+        data=data,
         retry_after_ms=None if seconds is None else seconds * 1000,
     )
+
+
+def _scopes_asked(challenge: str) -> list[str]:
+    """What a server says it wants more (RFC 6750). It is told, and never asked for: which scopes a
+    capability may have stands in its reviewed manifest."""
+    found = _SCOPES.search(challenge)
+    return found[1].split()[:MOST_SCOPES] if found else []
 
 
 def _of_opening(fault: ContextOSError) -> ContextOSError:

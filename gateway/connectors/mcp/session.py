@@ -15,6 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 import contextos
 from contextos.core.errors import ContextOSError, coded_error
+from contextos.core.strict_json import storable
 from contextos.net.async_door import open_async_client
 from contextos.net.rules import EgressRule
 from gateway.connectors.mcp.faults import coded
@@ -71,9 +72,11 @@ class Session:
 
     @property
     def server(self) -> dict[str, Any]:
-        """The server's name for itself: the server's words, cut to what a record can hold."""
+        """The server's name for itself: the server's words, made into what a record can hold."""
         info = self.greeting.server_info if self.greeting else None
-        return {"name": info.name[:200], "version": info.version[:100]} if info else {}
+        if info is None:
+            return {}
+        return {"name": storable(info.name)[:200], "version": storable(info.version)[:100]}
 
     def close(self) -> None:
         """Say goodbye; calls under way lose their connection."""

@@ -121,7 +121,7 @@ class Hub:
             with session.in_use(order.headers):
                 result = await what(session.client)
         except (MCPError, ValueError, TimeoutError, anyio.ClosedResourceError) as fault:
-            raise coded(fault, exchange) from fault
+            raise coded(fault, exchange, server=session.server) from fault
         finally:
             otel_context.detach(trace)
         egress = {"host": exchange.host, "ip": exchange.peer_ip}

@@ -18,16 +18,20 @@ def rpc(message: dict[str, Any], result: dict[str, Any]) -> bytes:
     return http_answer(json.dumps(body).encode(), headers=JSON)
 
 
-def greeting(version: str = "2025-11-25") -> dict[str, Any]:
+def greeting(version: str = "2025-11-25", name: str = "hostile") -> dict[str, Any]:
     return {
         "protocolVersion": version,
         "capabilities": {"tools": {}},
-        "serverInfo": {"name": "hostile", "version": "0.0.1"},
+        "serverInfo": {"name": name, "version": "0.0.1"},
     }
 
 
 def speaking(
-    on_call: OnCall, *, version: str = "2025-11-25", methods: str = "tools/call"
+    on_call: OnCall,
+    *,
+    version: str = "2025-11-25",
+    methods: str = "tools/call",
+    name: str = "hostile",
 ) -> Handler:
     """A handler that is polite until a tool is called."""
 
@@ -38,7 +42,7 @@ def speaking(
             method = message.get("method", "")
             if method == "initialize":
                 session = f"{JSON}Mcp-Session-Id: session-{call.upstream.connections}\r\n"
-                answer = {"jsonrpc": "2.0", "id": message["id"], "result": greeting(version)}
+                answer = {"jsonrpc": "2.0", "id": message["id"], "result": greeting(version, name)}
                 call.send(http_answer(json.dumps(answer).encode(), headers=session))
             elif method in methods.split():
                 on_call(call, message)

@@ -7,6 +7,8 @@ import time
 from typing import Any
 
 import pytest
+from opentelemetry.baggage import set_baggage
+from opentelemetry.context import attach, detach
 
 from gateway.connectors.base import Credential, ReplyKind
 from gateway.connectors.mcp.portal import sessions
@@ -50,6 +52,18 @@ def test_trace_key_and_signed_word_reach_the_server_and_the_credential_is_its_ow
     assert (meta[META_TOKEN], meta[META_KEY]) == ("signed.word", "ik_1")
     assert meta[META_CALL] == "tool_1"
     assert headers["mcp-protocol-version"] == "2025-11-25"
+
+
+@pytest.mark.proves("C8", "C22")
+def test_the_baggage_of_a_caller_stays_with_the_gateway(server: SdkServer) -> None:
+    """A process with a collector keeps it in the thread's context, where the SDK would take it."""
+    token = attach(set_baggage("who", "alice"))
+    try:
+        invoke(server.url, "look", baggage={"run_id": "run_1"})
+    finally:
+        detach(token)
+    seen = server.seen[-1]
+    assert seen["headers"]["baggage"] == seen["meta"]["baggage"] == "run_id=run_1"
 
 
 @pytest.mark.proves("C7")

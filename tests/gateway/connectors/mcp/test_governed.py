@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -63,7 +64,10 @@ def test_a_read_that_takes_too_long_failed_and_nothing_is_unknown(server: SdkSer
     answer = call(world, "wait", {"seconds": 30})
     assert (answer["status"], answer["error"]["kind"]) == ("failed", "timeout")
     assert "egress" not in (answer["error"].get("details") or {})
-    assert last_record(world, answer)["egress"] == {"host": "127.0.0.1", "ip": "127.0.0.1"}
+    record = last_record(world, answer)
+    assert record["egress"] == {"host": "127.0.0.1", "ip": "127.0.0.1"}
+    assert record["lineage"]["server"] == {"name": "orders-probe", "version": "9.9.9"}
+    assert "orders-probe" not in str(answer)
 
 
 def _write(on_call: Any) -> tuple[dict[str, Any], Upstream, GatewayWorld]:
@@ -87,7 +91,52 @@ def test_a_write_that_may_have_happened_is_unknown_and_was_sent_once(on_call: An
     answer, server, world = _write(on_call)
     assert answer["status"] == "unknown_outcome"
     assert methods_seen(server.requests).count("tools/call") == 1
-    assert last_record(world, answer)["status"] == "UNKNOWN"
+    record = last_record(world, answer)
+    assert record["status"] == "UNKNOWN"
+    assert record["lineage"]["server"] == {"name": "hostile", "version": "0.0.1"}
+
+
+def _error(call: Call, message: dict[str, Any], code: int) -> None:
+    error = {"code": code, "message": "no"}
+    body = {"jsonrpc": "2.0", "id": message["id"], "error": error}
+    head = "Content-Type: application/json\r\n"
+    call.send(http_answer(json.dumps(body).encode(), headers=head))
+
+
+def _huge_code(call: Call, message: dict[str, Any]) -> None:
+    _error(call, message, 10**30)
+
+
+def _endless_pause(call: Call, message: dict[str, Any]) -> None:
+    call.send(http_answer(b"", status="429 Too Many", headers=f"Retry-After: {'9' * 5000}\r\n"))
+
+
+@pytest.mark.proves("C13", "E1")
+@pytest.mark.parametrize(
+    ("on_call", "ended", "code"),
+    [
+        (_huge_code, "unknown_outcome", "mcp.protocol_error"),
+        (_endless_pause, "failed", "mcp.rate_limited"),
+    ],
+)
+def test_numbers_that_no_record_can_hold_do_not_keep_a_call_from_its_end(
+    on_call: Any, ended: str, code: str
+) -> None:
+    answer, _, world = _write(on_call)
+    assert (answer["status"], answer["error"]["code"]) == (ended, code)
+    assert last_record(world, answer)["status"] in ("UNKNOWN", "FAILED")
+
+
+@pytest.mark.proves("E1")
+def test_a_name_that_no_record_can_hold_does_not_undo_what_was_done() -> None:
+    def good(call: Call, message: dict[str, Any]) -> None:
+        call.send(rpc(message, WRITTEN))
+
+    with upstream(speaking(good, name="a\x00b")) as server:
+        world = probe_world(f"{server.url}/mcp")
+        answer = call(world, "write", idempotency_key="ik_1")
+    assert answer["status"] == "ok"
+    assert last_record(world, answer)["lineage"]["server"]["name"] == "a\ufffdb"
 
 
 def _busy(call: Call, message: dict[str, Any]) -> None:

@@ -148,6 +148,27 @@ def test_whatever_a_server_does_is_one_coded_fault(
     assert fault.retry_after_ms == (7000 if code == "mcp.rate_limited" else None)
 
 
+@pytest.mark.proves("C13", "C7")
+@pytest.mark.parametrize(
+    ("challenge", "asked"),
+    [
+        ('Bearer error="insufficient_scope", scope="refunds:write refunds:read"',
+         ["refunds:write", "refunds:read"]),
+        ('Bearer scope="a\\"b"', None),
+        (f'Bearer scope="{"x" * 600}"', None),
+        ("Bearer", None),
+    ],
+)  # fmt: skip
+def test_scopes_that_a_server_asks_for_are_told_and_not_taken(
+    challenge: str, asked: list[str] | None
+) -> None:
+    refusal = _answer(b"", status="403 Forbidden", headers=f"WWW-Authenticate: {challenge}\r\n")
+    with upstream(speaking(refusal)) as server:
+        fault = fault_of(f"{server.url}/mcp")
+        assert (fault.code, fault.data.get("scopes_asked")) == ("mcp.forbidden", asked)
+        assert methods_seen(server.requests).count("tools/call") == 1
+
+
 @pytest.mark.proves("C13")
 def test_one_bad_answer_leaves_the_session_to_the_others() -> None:
     def bad_once(call: Call, message: dict[str, Any]) -> None:

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from tests.gateway.connectors.mcp.hostile import methods_seen, rpc, speaking
 from tests.gateway.connectors.mcp.sdk_server import SdkServer
 from tests.net.upstreams import Call, upstream
 
+THREADS = 8
 GOOD = {"content": [], "structuredContent": {"echo": "hello"}}
 ONE_CALL = """
 import os, sys
@@ -36,6 +39,14 @@ def _good(call: Call, message: dict[str, Any]) -> None:
     call.send(rpc(message, GOOD))
 
 
+def _burst(server: SdkServer, numbers: Iterable[int]) -> None:
+    for number in numbers:
+        invoke(server.url)
+        if number % 40 == 0:
+            invoke(server.url, "said_no", args={"how": "plain"})
+            fault_of(server.url, "slow", args={"seconds": 5}, seconds=0.05)
+
+
 def _held() -> tuple[int, int]:
     return len(list(Path("/proc/self/fd").iterdir())), threading.active_count()
 
@@ -43,17 +54,10 @@ def _held() -> tuple[int, int]:
 @pytest.mark.slow
 @pytest.mark.proves("A1")
 def test_many_calls_good_and_bad_leave_nothing_behind(server: SdkServer) -> None:
-    def burst(count: int) -> None:
-        for number in range(count):
-            invoke(server.url)
-            if number % 40 == 0:
-                invoke(server.url, "said_no", args={"how": "plain"})
-                fault_of(server.url, "slow", args={"seconds": 5}, seconds=0.05)
-
-    burst(20)
+    _burst(server, range(20))
     time.sleep(1.5)  # streams of abandoned calls end with their exchange
     before = _held()
-    burst(200)
+    _burst(server, range(200))
     time.sleep(1.5)
     after = _held()
     assert after[0] <= before[0] + 3
@@ -61,6 +65,24 @@ def test_many_calls_good_and_bad_leave_nothing_behind(server: SdkServer) -> None
     assert sessions().counts() == {"open": 1, "opened": 1}
     close_sessions()
     assert not any(thread.name == "mcp-sessions" for thread in threading.enumerate())
+
+
+@pytest.mark.scale
+@pytest.mark.proves("A1")
+def test_ten_thousand_calls_of_many_threads_leave_no_session_thread_or_descriptor(
+    server: SdkServer,
+) -> None:
+    def held_after(calls: int) -> tuple[int, int]:
+        with ThreadPoolExecutor(THREADS) as pool:
+            shares = [range(first, calls, THREADS) for first in range(THREADS)]
+            list(pool.map(lambda share: _burst(server, share), shares))
+        time.sleep(1.5)
+        return _held()
+
+    before, after = held_after(200), held_after(10_000)
+    assert after[0] <= before[0] + 3
+    assert after[1] <= before[1] + 1
+    assert sessions().counts() == {"open": 1, "opened": 1}
 
 
 def test_an_idle_session_is_closed_and_the_server_told(monkeypatch: pytest.MonkeyPatch) -> None:
