@@ -12,11 +12,11 @@ from approvals.gates import GateTerms, Stage, read_terms, tally
 from approvals.keepers import keepers, stand_ins
 from approvals.models import ApprovalRequest, Vote
 from approvals.selectors import people_in
+from approvals.services.requests import is_overdue
 from approvals.states import RequestState
 from approvals.viewer import Viewer
 from contextos.core.clock import utcnow
 
-_READABLE = frozenset({"approval.already_voted"})
 MOST_NAMES = 20
 
 
@@ -83,9 +83,7 @@ class Reading:
     @property
     def waits(self) -> bool:
         """Whether a vote would still be taken."""
-        if self.request.state != RequestState.PENDING:
-            return False
-        return self.request.question_open or utcnow() < self.request.expires_at
+        return self.request.state == RequestState.PENDING and not is_overdue(self.request, utcnow())
 
     # --- the viewer ---------------------------------------------------------------------------
     @cached_property
