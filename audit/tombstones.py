@@ -10,14 +10,10 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
-
 from audit.models import AuditEvent, Purge, PurgedLeaf
 from audit.models.retention import FLOOR_DAYS
-from audit.selectors import verify_event
-from contextos.core import strict_json
+from audit.selectors import told_by, verify_event
 from contextos.core.clock import format_time, utcnow
-from contextos.core.errors import ContextOSError
 
 ACTION = "retention.purged"
 _CLOCKS_DIFFER = timedelta(minutes=10)
@@ -67,7 +63,7 @@ def _faults(purge: Purge) -> list[PurgeFault]:
         return [PurgeFault(purge.pk, "its event is missing")]
     if verify_event(event):
         return [PurgeFault(purge.pk, "its event was changed")]
-    said = _said(event)
+    said = told_by(event).data
     stones = PurgedLeaf.objects.filter(purge_id=purge.pk, tenant_id=purge.tenant_id)
     leaves = list(stones.values_list("leaf_id", "leaf_hash"))
     stated = {
@@ -90,11 +86,3 @@ def _faults(purge: Purge) -> list[PurgeFault]:
     if stones.filter(created_at__gte=purge.cutoff).exists():
         problems.append("it took rows that were not due")
     return [PurgeFault(purge.pk, problem) for problem in problems]
-
-
-def _said(event: AuditEvent) -> dict[str, Any]:
-    try:
-        data: Any = strict_json.loads_object(event.text).get("data")
-    except ContextOSError:
-        return {}
-    return data if isinstance(data, dict) else {}

@@ -21,10 +21,9 @@ from approvals.models import Gate
 from approvals.reports import LISTED, MOST
 from audit.admin.window import span_within
 from audit.models import AuditEvent
+from audit.selectors import told_by
 from contextos.adminkit.links import admin_url
-from contextos.core import strict_json
 from contextos.core.clock import utcnow
-from contextos.core.errors import ContextOSError
 from contextos.core.text import single_line
 
 DAYS = 30
@@ -201,18 +200,11 @@ def _vote_row(vote: Any) -> dict[str, Any]:
 
 
 def _attempt(event: AuditEvent) -> dict[str, Any]:
-    try:
-        record: dict[str, Any] = dict(strict_json.loads_object(event.text))
-    except ContextOSError:
-        record = {}
-    actor, data = record.get("actor"), record.get("data")
-    who = actor.get("display") if isinstance(actor, dict) else event.actor_id
-    gate = data.get("gate") if isinstance(data, dict) else ""
-    verdict = data.get("verdict") if isinstance(data, dict) else ""
+    told = told_by(event)
     return {
-        "who": single_line(str(who or event.actor_id)),
-        "gate": single_line(str(gate or "")),
-        "verdict": single_line(str(verdict or "")),
+        "who": single_line(told.who),
+        "gate": single_line(str(told.data.get("gate") or "")),
+        "verdict": single_line(str(told.data.get("verdict") or "")),
         "approval_id": event.subject_id,
         "url": reverse("admin:approvals_approvalrequest_change", args=[event.subject_id]),
         "record": admin_url(AuditEvent, "change", event.pk),
