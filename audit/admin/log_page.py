@@ -14,8 +14,8 @@ from django.urls import reverse
 
 from audit.admin.keeping import frame, tenant_id_of
 from audit.lag import sealing_lags
-from audit.log import latest_checkpoint
-from audit.log_checks import request_check, tree_size_of
+from audit.log import latest_checkpoint, tree_size_of
+from audit.log_checks import request_check
 from audit.log_keys import state_of
 from audit.models import LogCheck, OutsideMark, UnsealedLeaf
 from audit.outside.sending import FILES
