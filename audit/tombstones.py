@@ -10,10 +10,12 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+
 from audit.models import AuditEvent, Purge, PurgedLeaf
 from audit.models.retention import FLOOR_DAYS
 from audit.selectors import told_by, verify_event
 from contextos.core.clock import format_time, utcnow
+from contextos.core.errors import ContextOSError, coded_error
 
 ACTION = "retention.purged"
 _CLOCKS_DIFFER = timedelta(minutes=10)
@@ -40,11 +42,10 @@ def purged_leaves(*, tenant_id: str, leaf_ids: Iterable[str]) -> dict[str, Purge
     return {row.leaf_id: row for row in rows}
 
 
-def purge_of_decision(*, tenant_id: str, decision_id: str) -> Purge | None:
-    """The purge that took a decision's records; None while they are there, or never were."""
+def absence_of(*, tenant_id: str, decision_id: str) -> ContextOSError:
+    """Why a decision has no record here: it was purged in its time, or never was one."""
     stones = PurgedLeaf.objects.filter(tenant_id=tenant_id, decision_id=decision_id)
-    purge_id = stones.values_list("purge_id", flat=True).first()
-    return Purge.objects.filter(pk=purge_id).first() if purge_id else None
+    return coded_error("record.purged" if stones.exists() else "records.unknown")
 
 
 def purge_faults(tenant_id: str) -> list[PurgeFault]:
