@@ -174,13 +174,6 @@ def request_of(subject_kind: str, subject_id: str) -> ApprovalRequest | None:
     return rows.first()
 
 
-def pending_for(tenant_id: str, gates: frozenset[str]) -> QuerySet[ApprovalRequest]:
-    """The queue: riskiest first, then longest waiting."""
-    return ApprovalRequest.objects.filter(
-        tenant_id=tenant_id, gate_id__in=gates, state=RequestState.PENDING
-    ).order_by("-risk", "created_at")
-
-
 def pending_of_agent(tenant_id: str, agent_id: str) -> int:
     """How many requests of one agent wait for people."""
     return ApprovalRequest.objects.filter(

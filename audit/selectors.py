@@ -63,7 +63,7 @@ class EventDifference:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What an event's text says to people; little where somebody damaged it: `verify_event` tells."""
+    """What an event's text says to people; where somebody damaged it, what its columns say."""
 
     record: Mapping[str, Any]
     who: str  # by the name they had then

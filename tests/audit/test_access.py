@@ -73,9 +73,10 @@ def test_the_front_page_shows_an_auditor_no_event_of_another_period(acme: Tenant
     front = browser_of(auditor, acme).get("/admin/")
     assert front.status_code == 200
     assert "Auditor given access" not in front.text, "it was given after the end of October"
-    assert "Auditor given access" in browser_of(make_member(acme, "operator"), acme).get(
-        "/admin/"
-    ).text
+    assert (
+        "Auditor given access"
+        in browser_of(make_member(acme, "operator"), acme).get("/admin/").text
+    )
 
 
 @pytest.mark.proves("E3")
