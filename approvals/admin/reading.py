@@ -8,7 +8,7 @@ from functools import cached_property
 from django.db.models import Q
 
 from approvals.eligibility import Ask, Refused, refusal
-from approvals.gates import GateTerms, Stage, read_terms, tally
+from approvals.gates import GateTerms, Stage, read_terms
 from approvals.keepers import keepers, stand_ins
 from approvals.models import ApprovalRequest, Vote
 from approvals.selectors import people_in
@@ -64,10 +64,9 @@ class Reading:
 
     @property
     def counted(self) -> tuple[int, int]:
-        """(approvals at the present stage, rejections)."""
-        pairs = [(vote.verdict, vote.stage) for vote in self.standing]
-        _, yes, no = tally(self.terms, pairs)
-        return yes, no
+        """(approvals at the present stage, or the last one, rejections)."""
+        yes = sum(v.verdict == "approve" and v.stage == self.stage for v in self.standing)
+        return yes, sum(v.verdict == "reject" for v in self.standing)
 
     @cached_property
     def ask(self) -> Ask:
