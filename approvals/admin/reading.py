@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from django.db.models import Q
-
 from approvals.eligibility import Ask, Refused, refusal
 from approvals.gates import GateTerms, Stage, read_terms
-from approvals.keepers import keepers, stand_ins
+from approvals.keepers import able_to_decide
 from approvals.models import ApprovalRequest, Vote
-from approvals.selectors import people_in
 from approvals.services.requests import is_overdue
 from approvals.states import RequestState
 from approvals.viewer import Viewer
@@ -151,13 +148,4 @@ class Reading:
     @cached_property
     def deciders(self) -> list[str]:
         """Everybody who could vote now in their own name, by name."""
-        gate_id = self.request.gate_id
-        tenant_id = self.request.tenant_id
-        people = keepers(tenant_id, Q(group__user__in=people_in(tenant_id, self.ask.groups)))
-        covering = stand_ins(tenant_id, gate_id)
-        able = [
-            keeper.name
-            for keeper in people.values()
-            if refusal(keeper.at(gate_id, covering.get(keeper.pk, frozenset())), self.ask) is None
-        ]
-        return sorted(able)
+        return sorted(keeper.name for keeper in able_to_decide(self.request, self.ask))

@@ -19,7 +19,7 @@ from contextos.adminkit.actions import action, display
 from contextos.adminkit.base import TenantScopedAdmin
 from contextos.adminkit.confirmation import Question, confirm
 from contextos.adminkit.display import Tone, badge, when
-from contextos.adminkit.tenancy import acting_tenant
+from contextos.adminkit.tenancy import acting_tenant_id
 from contextos.core.text import single_line
 from contextos.identity.actors import actor_of
 from contextos.identity.models import User
@@ -94,10 +94,9 @@ class AuditorAccessAdmin(TenantScopedAdmin):
         """Grant it."""
         given = form.cleaned_data
         terms = {name: given[name] for name in _TERM if name != "clearance"}
-        tenant = acting_tenant(request)
         return grant_access(
             user=given["auditor"],
-            tenant_id=str(tenant.pk) if tenant else "",
+            tenant_id=acting_tenant_id(request),
             terms=Terms(**terms, clearance=Clearance(given["clearance"])),
             actor=actor_of(request),
             reason=given["reason"],

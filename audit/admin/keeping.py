@@ -6,7 +6,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
 from audit.actions import title_of
@@ -15,19 +14,10 @@ from audit.models import AuditEvent
 from audit.selections import Selection
 from audit.selectors import EventFilter, events_of, told_by
 from contextos.adminkit.links import admin_url
-from contextos.adminkit.tenancy import acting_tenant
 from contextos.identity.models import Membership, User
 
 MOST_PEOPLE = 500
 MOST_EVENTS = 50
-
-
-def tenant_id_of(request: HttpRequest) -> str:
-    """The tenant that the person acts in."""
-    tenant = acting_tenant(request)
-    if tenant is None:
-        raise PermissionDenied
-    return str(tenant.pk)
 
 
 def frame(

@@ -26,7 +26,7 @@ from audit.models import ReportDefinition
 from contextos.adminkit.actions import display
 from contextos.adminkit.base import TenantScopedAdmin
 from contextos.adminkit.display import badge, when
-from contextos.adminkit.tenancy import acting_tenant
+from contextos.adminkit.tenancy import acting_tenant_id
 from contextos.core.errors import ContextOSError
 from contextos.core.text import single_line
 from contextos.identity.actors import actor_of
@@ -148,13 +148,13 @@ class ReportDefinitionAdmin(TenantScopedAdmin):
     def perform_create(self, request: HttpRequest, form: Any) -> ReportDefinition:
         """Write it down."""
         return define_report(
-            tenant_id=self._tenant_id(request), terms=form.terms(), actor=actor_of(request)
+            tenant_id=acting_tenant_id(request), terms=form.terms(), actor=actor_of(request)
         )
 
     def perform_update(self, request: HttpRequest, form: Any) -> ReportDefinition:
         """Other terms from now on."""
         return change_report(
-            tenant_id=self._tenant_id(request),
+            tenant_id=acting_tenant_id(request),
             report_id=form.instance.pk,
             terms=form.terms(),
             actor=actor_of(request),
@@ -177,9 +177,3 @@ class ReportDefinitionAdmin(TenantScopedAdmin):
             return HttpResponseRedirect(reverse(f"admin:{STEM}_change", args=[row.pk]))
         messages.success(request, "The report is being written.")
         return HttpResponseRedirect(reverse("admin:audit_exportjob_change", args=[run.export_id]))
-
-    def _tenant_id(self, request: HttpRequest) -> str:
-        tenant = acting_tenant(request)
-        if tenant is None:
-            raise PermissionDenied
-        return str(tenant.pk)
