@@ -352,6 +352,10 @@ class _Bundle:
             self.report.fail("The sample was drawn from another number of records.")
         else:
             self.say("the sample is the one its seed draws: %s" % drawn)
+            self.report.open.append(
+                "that it was drawn from every record of the period: which of the leaves that are "
+                "here by their hash alone are records is the word of who made the bundle"
+            )
 
     # --- nothing left out -------------------------------------------------------------------------
     def read_period(self, claim: Object) -> None:
