@@ -310,6 +310,13 @@ def test_a_sample_is_the_one_its_seed_draws(world: ExportWorld, tmp_path: Path) 
     assert not all(seeds), "another seed draws another sample"
 
 
+def test_json_that_is_too_deep_is_told_in_words(folder: Path) -> None:
+    (folder / "keys.json").write_text("[" * 100_000)
+    with_new_sums(folder)
+    (said,) = verdict(folder).wrong
+    assert said.startswith("The bundle is malformed (RecursionError")
+
+
 def test_a_record_committed_late_is_still_drawn_from(
     world: ExportWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

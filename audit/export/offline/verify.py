@@ -74,6 +74,18 @@ _UNREADABLE = (
 )
 
 
+# What content of another shape than ours was seen to raise, very deep JSON among it.
+_MALFORMED = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    IndexError,
+    AttributeError,
+    RecursionError,
+)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Read the command line, check, say what was found."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -112,7 +124,7 @@ def _verify_folder(folder: str, fingerprints: list[str]) -> Report:
         _Bundle(folder, report).check(fingerprints)
     except Refused as fault:
         report.fail(str(fault))
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as fault:
+    except _MALFORMED as fault:
         report.fail("The bundle is malformed (%s: %s)." % (type(fault).__name__, fault))
     return report
 
