@@ -322,12 +322,12 @@ def test_a_record_committed_late_is_still_drawn_from(
 ) -> None:
     """Its id was made before that of the newest record: it belongs to the population."""
     newest = utcnow()
-    world.record(created_at=newest)
+    world.record(created_at=newest, approvals=())
     waited: list[float] = []
 
     def others_go_on(seconds: float) -> None:
         waited.append(seconds)
-        world.record(created_at=newest - timedelta(milliseconds=5))
+        world.record(created_at=newest - timedelta(milliseconds=5), approvals=())
         seal(world)
 
     monkeypatch.setattr("audit.export.runner.time.sleep", others_go_on)
