@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
-from django.db.models import CharField, Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import CharField, Exists, OuterRef, Q, Subquery
 from django.db.models.functions import Cast
 
-from approvals.eligibility import VOTING_ROLE, Person
-from approvals.models import ApproverGroup, Delegation, Gate
-from approvals.selectors import VOTE
-from contextos.core.clock import utcnow
+from approvals.eligibility import VOTING_ROLE, Ask, Person, refusal
+from approvals.models import ApprovalRequest, ApproverGroup, Gate
+from approvals.selectors import VOTE, ask_of, in_force, people_in
 from contextos.identity.models import Membership, User
 
 _PERMISSION = "group__groupobjectpermission"
@@ -121,18 +119,6 @@ def with_givers(user: User, tenant_id: str) -> dict[int, Keeper]:
     return keepers(tenant_id, Q(group__user=user.pk) | Q(group__user__in=givers))
 
 
-def in_force(tenant_id: str, now: datetime | None = None) -> QuerySet[Delegation]:
-    """The tenant's delegations that let somebody vote at this moment."""
-    moment = now or utcnow()
-    return Delegation.objects.filter(
-        tenant_id=tenant_id,
-        revoked_at__isnull=True,
-        starts_at__lte=moment,
-        ends_at__gt=moment,
-        giver__is_active=True,
-    ).order_by()
-
-
 def lent_to(user: User, tenant_id: str, known: dict[int, Keeper]) -> list[Lent]:
     """The delegations in force to a person, with what is known of their givers."""
     rows = in_force(tenant_id).filter(stand_in=user)
@@ -142,11 +128,28 @@ def lent_to(user: User, tenant_id: str, known: dict[int, Keeper]) -> list[Lent]:
     ]
 
 
-def stand_ins(tenant_id: str, gate_id: str) -> dict[int, frozenset[str]]:
+def who_could_decide(request: ApprovalRequest) -> list[User]:
+    """Everybody who may vote at the request's present stage in their own name, by name."""
+    able = [keeper.pk for keeper in able_to_decide(request, ask_of(request))]
+    return list(User.objects.filter(pk__in=able).order_by("username"))
+
+
+def able_to_decide(request: ApprovalRequest, ask: Ask) -> list[Keeper]:
+    """The same people, however many, in a handful of statements."""
+    tenant_id, gate_id = request.tenant_id, request.gate_id
+    people = keepers(tenant_id, Q(group__user__in=people_in(tenant_id, ask.groups)))
+    covering = _stand_ins(tenant_id, gate_id)
+    return [
+        keeper
+        for keeper in people.values()
+        if refusal(keeper.at(gate_id, covering.get(keeper.pk, frozenset())), ask) is None
+    ]
+
+
+def _stand_ins(tenant_id: str, gate_id: str) -> dict[int, frozenset[str]]:
     """Everybody who stands in for somebody at a gate now, with those people's user_ids."""
     found: defaultdict[int, set[str]] = defaultdict(set)
-    rows = in_force(tenant_id).values_list("stand_in_id", "giver__user_id", "gates")
-    for stand_in, giver, gates in rows:
-        if not gates or gate_id in gates:
-            found[stand_in].add(giver)
+    for lent in in_force(tenant_id).select_related("giver"):
+        if lent.covers(gate_id):
+            found[lent.stand_in_id].add(lent.giver.user_id)
     return {pk: frozenset(givers) for pk, givers in found.items()}

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from approvals.figures import span
 from approvals.gates import GateTerms
 from approvals.models import ApprovalRequest
+from approvals.services.requests import is_overdue
 from approvals.states import RequestState
 from contextos.adminkit.display import Tone, badge
 from contextos.core.clock import utcnow
@@ -35,12 +36,6 @@ def state_badge(state: str) -> SafeString:
     return badge(str(label), STATE_TONES.get(state, "neutral"))
 
 
-def verdict_badge(verdict: str) -> SafeString:
-    """What somebody said."""
-    tone: Tone = "success" if verdict == "approve" else "danger"
-    return badge(VERDICT_WORDS.get(verdict, verdict), tone)
-
-
 @dataclass(frozen=True, slots=True)
 class TimeLeft:
     """How much time a request has, as words and as a colour."""
@@ -59,11 +54,11 @@ def time_left(request: ApprovalRequest, terms: GateTerms, now: datetime | None =
     moment = now or utcnow()
     if request.state != RequestState.PENDING:
         return TimeLeft(str(RequestState(request.state).label), "neutral")
+    if is_overdue(request, moment):
+        return TimeLeft("time is up", "danger")
     if request.question_open:
         return TimeLeft("clock stopped", "info")
     left = request.expires_at - moment
-    if left.total_seconds() <= 0:
-        return TimeLeft("time is up", "danger")
     share = left.total_seconds() / terms.expires_after_seconds
     if share < 0.25:
         return TimeLeft(f"urgent: {span(left)} left", "danger")

@@ -13,7 +13,7 @@ def request_url(approval_id: str) -> str:
 
 def request_path(approval_id: str) -> str:
     """The same page, for links between pages."""
-    return f"{reverse('admin:index')}approvals/queue/{approval_id}/"
+    return reverse("admin:approvals_request", args=[approval_id])
 
 
 def preferences_url() -> str:

@@ -11,17 +11,17 @@ from datetime import datetime
 
 from django.db import transaction
 
+from approvals.keepers import who_could_decide
 from approvals.models import (
     ApprovalRequest,
     ApproverGroup,
-    Delegation,
     Notice,
     NoticePreference,
     Vote,
     Webhook,
 )
 from approvals.models.requests import UNTOLD
-from approvals.selectors import who_could_decide, why_not
+from approvals.selectors import in_force, why_not
 from approvals.services.notices import USUAL
 from approvals.states import RequestState
 from contextos.core.clock import utcnow
@@ -121,16 +121,12 @@ def people_to_tell(request: ApprovalRequest, event: Event) -> list[User]:
 def _stand_ins(request: ApprovalRequest) -> list[User]:
     """Those who could vote for somebody who is away."""
     now = utcnow()
-    given = Delegation.objects.filter(
-        tenant_id=request.tenant_id,
-        revoked_at__isnull=True,
-        starts_at__lte=now,
-        ends_at__gt=now,
-    ).select_related("giver", "stand_in")
+    given = in_force(request.tenant_id, now).select_related("giver", "stand_in")
     return [
         item.stand_in
         for item in given
-        if why_not(item.stand_in, request, item.giver, now=now) is None
+        if item.covers(request.gate_id)
+        and why_not(item.stand_in, request, item.giver, now=now) is None
     ]
 
 

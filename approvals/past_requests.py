@@ -9,6 +9,7 @@ from django.db.models import Prefetch
 from approvals.dry_run import Outcome, PastRequest, PastVote
 from approvals.gates import read_terms
 from approvals.models import ApprovalRequest, ApproverGroup, GateVersion, Vote
+from approvals.selectors import groups_by_user
 from approvals.states import RequestState
 
 MOST = 500
@@ -32,7 +33,7 @@ def past_requests(*, tenant_id: str, gate_id: str, since: datetime) -> list[Past
         .order_by("-approval_id")
         .prefetch_related(Prefetch("votes", queryset=votes))[:MOST]
     )
-    belongs = _groups_by_user(tenant_id)
+    belongs = groups_by_user(ApproverGroup.objects.filter(tenant_id=tenant_id))
     quorums = dict(
         GateVersion.objects.filter(pk__in={row.gate_version_id for row in rows}).values_list(
             "pk", "quorum"
@@ -66,11 +67,3 @@ def _vote(vote: Vote, belongs: dict[int, frozenset[str]]) -> PastVote:
         groups=belongs.get(person.pk, frozenset()),
         factor=bool(vote.factor),
     )
-
-
-def _groups_by_user(tenant_id: str) -> dict[int, frozenset[str]]:
-    found: dict[int, frozenset[str]] = {}
-    rows = ApproverGroup.objects.filter(tenant_id=tenant_id, group__user__isnull=False)
-    for name, user_pk in rows.values_list("name", "group__user"):
-        found[user_pk] = found.get(user_pk, frozenset()) | {name}
-    return found

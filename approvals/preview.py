@@ -9,6 +9,7 @@ from datetime import datetime
 from approvals.eligibility import VOTING_ROLE, Ask, Person, refusal
 from approvals.gates import GateTerms
 from approvals.models import ApproverGroup, Delegation
+from approvals.selectors import groups_by_user, in_force
 from contextos.core.clock import utcnow
 from contextos.identity.models import Membership, User
 
@@ -180,18 +181,15 @@ def _present(house: _House, stage: StagePreview) -> frozenset[str]:
 
 # --- reading -------------------------------------------------------------------------------------
 def _house(tenant_id: str, gate_id: str, groups: frozenset[str], now: datetime) -> _House:
-    belongs = _groups_of_people(tenant_id, groups)
+    named = ApproverGroup.objects.filter(tenant_id=tenant_id, name__in=groups)
+    belongs = groups_by_user(named.filter(group__user__is_active=True))
     lent = tuple(
         item
-        for item in Delegation.objects.filter(
-            tenant_id=tenant_id,
-            revoked_at__isnull=True,
-            starts_at__lte=now,
-            ends_at__gt=now,
-            giver__is_active=True,
-            stand_in__is_active=True,
-        ).select_related("giver", "stand_in")
-        if not item.gates or gate_id in item.gates
+        for item in in_force(tenant_id, now)
+        .filter(stand_in__is_active=True)
+        .select_related("giver", "stand_in")
+        .order_by("-delegation_id")
+        if item.covers(gate_id)
     )
     ids = {*belongs, *(item.stand_in_id for item in lent), *(item.giver_id for item in lent)}
     users = User.objects.filter(pk__in=ids, is_active=True).order_by("username")
@@ -213,13 +211,3 @@ def _house(tenant_id: str, gate_id: str, groups: frozenset[str], now: datetime) 
         for user in users
     }
     return _House(people, {user.user_id: str(user) for user in users}, lent)
-
-
-def _groups_of_people(tenant_id: str, groups: frozenset[str]) -> dict[int, frozenset[str]]:
-    rows = ApproverGroup.objects.filter(
-        tenant_id=tenant_id, name__in=groups, group__user__is_active=True
-    )
-    found: dict[int, frozenset[str]] = {}
-    for name, user_pk in rows.values_list("name", "group__user"):
-        found[user_pk] = found.get(user_pk, frozenset()) | {name}
-    return found

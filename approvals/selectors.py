@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import BigIntegerField, Count, Q, QuerySet
+from django.db.models import BigIntegerField, Count, Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Cast
 from guardian.models import GroupObjectPermission
 
-from approvals.eligibility import Ask, Person, Refused, refusal
+from approvals.eligibility import VOTING_ROLE, Ask, Person, Refused, refusal
 from approvals.gates import GateTerms, read_terms
 from approvals.models import ApprovalRequest, ApproverGroup, Delegation, Gate, GateVersion, Vote
 from approvals.states import RequestState
 from contextos.core.clock import utcnow
 from contextos.identity.access import roles_of
-from contextos.identity.models import User
+from contextos.identity.models import Membership, User
 from contextos.review.signed_documents import signed_document
 from contextos.review.states import VersionState
 
 VOTE = "vote_gate"
+ACTIVE_PEOPLE = Count("group__user", filter=Q(group__user__is_active=True))  # of an approver group
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +52,8 @@ def gate_in_force(*, tenant_id: str, gate_id: str) -> OpenGate | None:
 
 def group_sizes(tenant_id: str) -> dict[str, int]:
     """How many active people each approver group of a tenant has."""
-    groups = ApproverGroup.objects.filter(tenant_id=tenant_id)
-    active = Count("group__user", filter=Q(group__user__is_active=True))
-    return dict(groups.annotate(people=active).values_list("name", "people"))
+    groups = ApproverGroup.objects.filter(tenant_id=tenant_id).annotate(people=ACTIVE_PEOPLE)
+    return dict(groups.values_list("name", "people"))
 
 
 # --- people --------------------------------------------------------------------------------------
@@ -76,6 +77,25 @@ def groups_of(user: User, tenant_id: str) -> frozenset[str]:
     return frozenset(rows.values_list("name", flat=True))
 
 
+def groups_by_user(groups: QuerySet[ApproverGroup]) -> dict[int, frozenset[str]]:
+    """Which of the approver groups each person is in, by primary key."""
+    found: defaultdict[int, set[str]] = defaultdict(set)
+    for name, user_pk in groups.filter(group__user__isnull=False).values_list(
+        "name", "group__user"
+    ):
+        found[user_pk].add(name)
+    return {user_pk: frozenset(names) for user_pk, names in found.items()}
+
+
+def holds_voting_role(tenant_id: str) -> Exists:
+    """Whether the person of the outer query has the voting role in the tenant now."""
+    return Exists(
+        Membership.objects.current().filter(
+            user=OuterRef("pk"), tenant_id=tenant_id, role__name=VOTING_ROLE
+        )
+    )
+
+
 def may_vote_at(user: User, *, tenant_id: str, gate_id: str) -> bool:
     """Whether the person holds the object permission, by a group; being superuser confers none."""
     return gate_id in _gates_by_group(user, tenant_id)
@@ -89,7 +109,7 @@ def gates_of(user: User, tenant_id: str, now: datetime | None = None) -> frozens
         gate
         for item in lent
         for gate in _gates_by_group(item.giver, tenant_id)
-        if not item.gates or gate in item.gates
+        if item.covers(gate)
     }
     return frozenset(own | borrowed)
 
@@ -109,19 +129,22 @@ def delegations_to(
     user: User, *, tenant_id: str, gate_id: str | None = None, now: datetime | None = None
 ) -> QuerySet[Delegation]:
     """Delegations in force that let this person vote for others."""
+    rows = in_force(tenant_id, now).filter(stand_in=user)
+    if gate_id is None:
+        return rows
+    return rows.filter(pk__in=[item.pk for item in rows if item.covers(gate_id)])
+
+
+def in_force(tenant_id: str, now: datetime | None = None) -> QuerySet[Delegation]:
+    """The tenant's delegations that let somebody vote at this moment."""
     moment = now or utcnow()
-    rows = Delegation.objects.filter(
+    return Delegation.objects.filter(
         tenant_id=tenant_id,
-        stand_in=user,
         revoked_at__isnull=True,
         starts_at__lte=moment,
         ends_at__gt=moment,
         giver__is_active=True,
-    )
-    if gate_id is None:
-        return rows
-    fitting = [item.pk for item in rows if not item.gates or gate_id in item.gates]
-    return rows.filter(pk__in=fitting)
+    ).order_by()
 
 
 # --- requests ------------------------------------------------------------------------------------
@@ -149,15 +172,6 @@ def why_not(
     return refusal(person, ask_of(request), standing)
 
 
-def who_could_decide(request: ApprovalRequest) -> list[User]:
-    """Everybody who may vote at the request's present stage in their own name, by name."""
-    terms = read_terms(request.terms)
-    stage = min(request.stage, len(terms.stages) - 1)
-    groups = terms.groups_at(stage, request.escalation)
-    people = people_in(request.tenant_id, groups)
-    return [user for user in people if why_not(user, request) is None]
-
-
 def people_in(tenant_id: str, groups: frozenset[str]) -> QuerySet[User]:
     """The active people of some approver groups."""
     rows = ApproverGroup.objects.filter(tenant_id=tenant_id, name__in=groups)
@@ -172,13 +186,6 @@ def request_of(subject_kind: str, subject_id: str) -> ApprovalRequest | None:
     """The request about a subject, if there ever was one."""
     rows = ApprovalRequest.objects.filter(subject_kind=subject_kind, subject_id=subject_id)
     return rows.first()
-
-
-def pending_for(tenant_id: str, gates: frozenset[str]) -> QuerySet[ApprovalRequest]:
-    """The queue: riskiest first, then longest waiting."""
-    return ApprovalRequest.objects.filter(
-        tenant_id=tenant_id, gate_id__in=gates, state=RequestState.PENDING
-    ).order_by("-risk", "created_at")
 
 
 def pending_of_agent(tenant_id: str, agent_id: str) -> int:

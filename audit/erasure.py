@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import structlog
@@ -94,8 +93,7 @@ def _asked(selection: Selection, reason: str, actor: Actor) -> Erasure:
         raise coded_error("erasure.too_wide")
     moment = utcnow()
     # What happens after the request was not meant by it, however long it waits.
-    until = min(selection.until or moment, moment)
-    bounded = read_selection(selection.tenant_id, selection.as_document() | _until(until))
+    bounded = replace(selection, until=min(selection.until or moment, moment))
     erasure = Erasure.objects.create(
         erasure_id=new_id("era"),
         tenant_id=selection.tenant_id,
@@ -107,10 +105,6 @@ def _asked(selection: Selection, reason: str, actor: Actor) -> Erasure:
     )
     _tell(erasure, "erasure.asked", actor, {"covers": erasure.selection})
     return erasure
-
-
-def _until(moment: datetime) -> dict[str, str]:
-    return Selection(tenant_id="", until=moment).as_document()
 
 
 def carry_out(*, erasure_id: str, actor: Actor) -> Erasure:

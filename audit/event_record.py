@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from audit import merkle
 from contextos.core.canonical import digest, digest_bytes, frame_around
 from contextos.core.clock import format_time, parse_time
 from contextos.core.events import Actor
@@ -16,7 +16,6 @@ from contextos.core.redaction import redact
 RECORD_VERSION = "contextos.audit_event.v1"
 _HASH = "record_hash"
 _HASH_MEMBER = b'"record_hash":'
-_LEAF_PREFIX = b"\x00"  # RFC 6962: a leaf can't be mistaken for an inner node
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ def record_hash(record: Mapping[str, Any]) -> str:
 
 def leaf_hash(text: str) -> bytes:
     """SHA-256(0x00 || text), the leaf of the Merkle log."""
-    return hashlib.sha256(_LEAF_PREFIX + text.encode("utf-8")).digest()
+    return merkle.leaf_hash(text.encode("utf-8"))
 
 
 COLUMNS = (

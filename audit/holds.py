@@ -54,16 +54,6 @@ def held_decisions(*, tenant_id: str, decision_ids: Iterable[str]) -> frozenset[
     return frozenset(rows.values_list("decision_id", flat=True))
 
 
-def holds_over(*, tenant_id: str, decision_id: str) -> list[LegalHold]:
-    """The holds that keep one decision, for a page that says why."""
-    rows = DecisionRow.objects.filter(tenant_id=tenant_id, decision_id=decision_id)
-    found: dict[str, LegalHold] = {}
-    for hold in open_holds(tenant_id):
-        if rows.filter(selection_of(hold).condition()).exists():
-            found[hold.pk] = hold
-    return list(found.values())
-
-
 def selection_of(hold: LegalHold) -> Selection:
     """What a hold covers, as a filter."""
     exact = {name: getattr(hold, name) for name in EXACT}
@@ -153,12 +143,8 @@ def _open_hold(tenant_id: str, hold_id: str, actor: Actor) -> LegalHold:
 
 def _change(hold: LegalHold, **columns: object) -> None:
     """Compare-and-set on the proposal that was read: two people can't release at once by halves."""
-    rows = (
-        LegalHold.objects.filter(pk=hold.pk, released_at__isnull=True, proposed_at=hold.proposed_at)
-        if hold.proposed_at
-        else LegalHold.objects.filter(
-            pk=hold.pk, released_at__isnull=True, proposed_at__isnull=True
-        )
+    rows = LegalHold.objects.filter(
+        pk=hold.pk, released_at__isnull=True, proposed_at=hold.proposed_at
     )
     if not rows.update(**columns):
         raise coded_error("hold.just_changed")

@@ -9,7 +9,7 @@ from itertools import chain, islice
 from django.db import connection
 
 from audit import merkle
-from audit.models import Checkpoint, LogLeaf
+from audit.models import Checkpoint, LogHead, LogLeaf
 from contextos.core.errors import coded_error
 
 AT_ONCE = 500
@@ -30,6 +30,11 @@ def latest_checkpoint(*, tenant_id: str) -> Checkpoint | None:
     """The newest signed statement about a tenant's log; None before the first."""
     rows = Checkpoint.objects.filter(tenant_id=tenant_id)
     return rows.order_by("-tree_size", "-pk").first()
+
+
+def tree_size_of(tenant_id: str) -> int:
+    """How many leaves a tenant's log has now, as far as its head says."""
+    return LogHead.objects.filter(pk=tenant_id).values_list("tree_size", flat=True).first() or 0
 
 
 def inclusion_proof(*, tenant_id: str, index: int, size: int) -> list[bytes]:

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q, QuerySet
 
-from audit.models import CheckState, LogCheck, LogHead
+from audit.models import CheckState, LogCheck
 from audit.models.log_checks import OPEN_CHECKS
 from audit.services import record_event
 from audit.verifying.findings import Report
@@ -150,11 +150,6 @@ def _end(check: LogCheck, state: CheckState, **columns: object) -> None:
 
 def _mine(check: LogCheck) -> QuerySet[LogCheck]:
     return LogCheck.objects.filter(pk=check.pk, state=CheckState.RUNNING, attempts=check.attempts)
-
-
-def tree_size_of(tenant_id: str) -> int:
-    """How many leaves a tenant's log has."""
-    return LogHead.objects.filter(pk=tenant_id).values_list("tree_size", flat=True).first() or 0
 
 
 def _tell(check: LogCheck, what: str, actor: Actor, data: dict[str, object]) -> None:

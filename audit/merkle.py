@@ -20,7 +20,6 @@ _MOST_LEAVES = 2**63
 FANOUT_BITS = 8
 
 Subtree = tuple[int, int]  # the leaves [start, end)
-Reader = Callable[[int, int], bytes]  # the root over the leaves [start, end)
 
 
 # --- hashes --------------------------------------------------------------------------------------

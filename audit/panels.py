@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
 from audit.actions import title_of
+from audit.admin.window import within_window
 from audit.lag import SealingLag, failing_places, sealing_lags
 from audit.models import AuditEvent, OutsideMark
+from audit.selectors import told_by
 from contextos.adminkit.display import relative
 from contextos.adminkit.front_page import Panel, Row, register_panel
 from contextos.adminkit.links import admin_url, may
 from contextos.adminkit.tenancy import acting_tenant, rows_of_tenant
-from contextos.core.strict_json import loads_object
 from contextos.core.text import single_line
 from contextos.identity.models import User
 
@@ -29,7 +32,10 @@ def recent_events(request: HttpRequest) -> Panel | None:
     if not may(request, "view", AuditEvent):
         return None
     rows = rows_of_tenant(AuditEvent.objects.all(), "tenant_id", acting_tenant(request))
-    events = list(rows[:SHOWN])
+    try:
+        events = list(within_window(request, rows)[:SHOWN])
+    except PermissionDenied:  # nobody has said yet what this auditor may read
+        return None
     names = _people(events)
     return Panel(
         "",
@@ -76,28 +82,22 @@ def _people(events: list[AuditEvent]) -> dict[str, str]:
 
 
 def _row(event: AuditEvent, names: dict[str, str]) -> Row:
-    told = loads_object(event.text)
-    about = _about(event, told.get("data"), names)
+    told = told_by(event)
+    who = single_line(names.get(event.actor_id) or told.who, limit=80)
     return Row(
         text=title_of(event.action),
-        detail=f"{about}, by {_who(event, told.get('actor'), names)}, {relative(event.created_at)}",
+        detail=f"{_about(event, told.data, names)}, by {who}, {relative(event.created_at)}",
         url=admin_url(AuditEvent, "change", event.pk),
     )
 
 
-def _about(event: AuditEvent, data: Any, names: dict[str, str]) -> str:
+def _about(event: AuditEvent, said: Mapping[str, Any], names: dict[str, str]) -> str:
     """What it was about, in words where the event has some: ids stand in the record itself."""
     kind = "person" if event.subject_kind == "user" else event.subject_kind.replace("_", " ")
     subject = names.get(event.subject_id, event.subject_id)
     if _MADE_ID.fullmatch(subject):
-        said = data if isinstance(data, dict) else {}
         subject = next((str(said[key]) for key in _WORDS if said.get(key)), "")
     return single_line(f"{kind} {subject}".strip(), limit=120)
-
-
-def _who(event: AuditEvent, actor: Any, names: dict[str, str]) -> str:
-    shown = actor.get("display") if isinstance(actor, dict) else None
-    return single_line(names.get(event.actor_id) or str(shown or event.actor_id), limit=80)
 
 
 register_panel(key="audit.sealing", column="failing", build=late_sealing, order=5)

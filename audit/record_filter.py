@@ -25,6 +25,7 @@ _TEXTS = (
     *("trace", "run", "decision", "intent", "error", "currency"),
 )
 _NAMED = {"from": "since", "to": "until"}  # words that Python keeps for itself
+_GIVEN = {inside: given for given, inside in _NAMED.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +66,14 @@ class RecordFilter:
 
     def as_given(self) -> dict[str, str]:
         """As an address spells it; what is not narrowed is left out. For links, events, exports."""
-        spelled = {_outside(item.name): _spelled(getattr(self, item.name)) for item in fields(self)}
+        spelled = {
+            _GIVEN.get(item.name, item.name): _spelled(getattr(self, item.name))
+            for item in fields(self)
+        }
         return {name: value for name, value in spelled.items() if value}
 
 
-PARAMETERS = tuple(
-    {"since": "from", "until": "to"}.get(item.name, item.name) for item in fields(RecordFilter)
-)
+PARAMETERS = tuple(_GIVEN.get(item.name, item.name) for item in fields(RecordFilter))
 
 
 def read_filter(given: Mapping[str, Any]) -> RecordFilter:
@@ -134,10 +136,6 @@ def _amount(name: str, text: str) -> Decimal:
     if not number.is_finite() or abs(number) >= LARGEST:
         raise _refused(name, f"{name} is a number below {LARGEST:f}.")
     return number
-
-
-def _outside(name: str) -> str:
-    return next((given for given, inside in _NAMED.items() if inside == name), name)
 
 
 def _spelled(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +11,7 @@ from audit.decision_record import derived_columns, derived_mentions
 from audit.event_record import leaf_hash, record_hash
 from audit.log import inclusion_proof, latest_checkpoint
 from audit.models import Checkpoint, DecisionMention
+from audit.proofs import encoded
 from audit.record_texts import StoredRecord
 from contextos.core.errors import ContextOSError
 
@@ -60,7 +60,7 @@ class DecisionProof:
                     "seq": row.seq,
                     "log_index": row.log_index,
                     "leaf_hash": row.leaf,
-                    "hashes": [base64.b64encode(one).decode() for one in row.hashes],
+                    "hashes": encoded(row.hashes),
                 }
                 for row in self.rows
             ],
@@ -75,7 +75,7 @@ def proof_of(rows: Sequence[StoredRecord]) -> DecisionProof:
     proved = tuple(_row_proof(row, newest) for row in rows)
     if newest is None:
         return DecisionProof(proved)
-    root = base64.b64encode(bytes(newest.root_hash)).decode()
+    (root,) = encoded([bytes(newest.root_hash)])
     return DecisionProof(proved, newest.tree_size, root, newest.text)
 
 
@@ -86,7 +86,11 @@ def _row_proof(row: StoredRecord, newest: Checkpoint | None) -> RowProof:
     included = False
     if row.log_index is not None and newest is not None and row.log_index < newest.tree_size:
         try:
-            hashes = tuple(_way_up(row, newest))
+            hashes = tuple(
+                inclusion_proof(
+                    tenant_id=row.head.tenant_id, index=row.log_index, size=newest.tree_size
+                )
+            )
             included = merkle.verify_inclusion(
                 leaf=leaf,
                 index=row.log_index,
@@ -103,15 +107,10 @@ def _row_proof(row: StoredRecord, newest: Checkpoint | None) -> RowProof:
     )
 
 
-def _way_up(row: StoredRecord, newest: Checkpoint) -> list[bytes]:
-    place = row.log_index if row.log_index is not None else 0
-    return inclusion_proof(tenant_id=row.head.tenant_id, index=place, size=newest.tree_size)
-
-
 def _faults(row: StoredRecord) -> list[str]:
     """Contradictions between text, hashes, columns and mentions."""
-    if not row.text:
-        return []  # purged: its leaf is all that is left, and the log still holds that
+    if not row.text:  # a purge takes the row together with its text
+        return ["The text of the row is gone, and no purge took it."]
     if not row.record:
         return ["The text of the row can't be read."]
     found = []

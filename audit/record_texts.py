@@ -17,7 +17,7 @@ from contextos.core.errors import ContextOSError
 class StoredRecord:
     """One row: its head, its text, the text read, and its place once it is sealed.
 
-    `record` is empty where the text is gone (purged) or can't be read (damaged).
+    `record` is empty where somebody took the text away or damaged it.
     """
 
     head: DecisionRow

@@ -32,35 +32,31 @@ class Selection:
     @property
     def is_open(self) -> bool:
         """Whether it names nothing at all, which would mean the whole tenant."""
-        return not any(getattr(self, name) for name in EXACT) and self.since is None
+        return not self._named() and self.since is None
 
     def condition(self) -> Q:
         """The same as a condition on heads."""
-        found = Q(tenant_id=self.tenant_id)
-        for name in EXACT:
-            if getattr(self, name):
-                found &= Q(**{name: getattr(self, name)})
+        found = Q(tenant_id=self.tenant_id, **self._named())
         if self.since is not None:
             found &= Q(created_at__gte=self.since)
         return found if self.until is None else found & Q(created_at__lt=self.until)
 
     def as_document(self) -> dict[str, str]:
         """What was given, for a record."""
-        given = {name: getattr(self, name) for name in EXACT if getattr(self, name)}
         times = {"since": self.since, "until": self.until}
-        return given | {name: format_time(at) for name, at in times.items() if at is not None}
+        return self._named() | {
+            name: format_time(at) for name, at in times.items() if at is not None
+        }
 
     def in_words(self) -> str:
         """For a person: `capability payments.issue_refund, since 2026-01-01`."""
-        words = [f"{name.removesuffix('_id')} {value}" for name, value in self._named()]
+        words = [f"{name.removesuffix('_id')} {value}" for name, value in self._named().items()]
         for name, at in (("since", self.since), ("until", self.until)):
             words += [f"{name} {at:%Y-%m-%d %H:%M} UTC"] if at else []
         return ", ".join(words) or "everything in this tenant"
 
-    def _named(self) -> Iterator[tuple[str, str]]:
-        for name in EXACT:
-            if getattr(self, name):
-                yield name, getattr(self, name)
+    def _named(self) -> dict[str, str]:
+        return {name: getattr(self, name) for name in EXACT if getattr(self, name)}
 
 
 def read_selection(tenant_id: str, document: Mapping[str, Any]) -> Selection:

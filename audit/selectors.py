@@ -61,6 +61,32 @@ class EventDifference:
     found: str
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an event's text says to people; where somebody damaged it, what its columns say."""
+
+    record: Mapping[str, Any]
+    who: str  # by the name they had then
+    reason: str
+    data: Mapping[str, Any]
+
+
+def told_by(event: AuditEvent) -> Told:
+    """The text, read for a page or a report."""
+    try:
+        record = strict_json.loads_object(event.text)
+    except ContextOSError:
+        record = {}
+    actor, data = _member(record, "actor"), _member(record, "data")
+    who = str(actor.get("display") or event.actor_id)
+    return Told(record, who, str(record.get("reason") or ""), data)
+
+
+def _member(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = record.get(name)
+    return found if isinstance(found, dict) else {}
+
+
 def events_of(tenant_id: str, wanted: EventFilter | None = None) -> QuerySet[AuditEvent]:
     """A tenant's events, newest first."""
     lookups = (wanted or EventFilter()).lookups()

@@ -10,14 +10,12 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from audit.models import AuditEvent, Purge, PurgedLeaf
 from audit.models.retention import FLOOR_DAYS
-from audit.selectors import verify_event
-from contextos.core import strict_json
+from audit.selectors import told_by, verify_event
 from contextos.core.clock import format_time, utcnow
-from contextos.core.errors import ContextOSError
+from contextos.core.errors import ContextOSError, coded_error
 
 ACTION = "retention.purged"
 _CLOCKS_DIFFER = timedelta(minutes=10)
@@ -44,11 +42,10 @@ def purged_leaves(*, tenant_id: str, leaf_ids: Iterable[str]) -> dict[str, Purge
     return {row.leaf_id: row for row in rows}
 
 
-def purge_of_decision(*, tenant_id: str, decision_id: str) -> Purge | None:
-    """The purge that took a decision's records; None while they are there, or never were."""
+def absence_of(*, tenant_id: str, decision_id: str) -> ContextOSError:
+    """Why a decision has no record here: it was purged in its time, or never was one."""
     stones = PurgedLeaf.objects.filter(tenant_id=tenant_id, decision_id=decision_id)
-    purge_id = stones.values_list("purge_id", flat=True).first()
-    return Purge.objects.filter(pk=purge_id).first() if purge_id else None
+    return coded_error("record.purged" if stones.exists() else "records.unknown")
 
 
 def purge_faults(tenant_id: str) -> list[PurgeFault]:
@@ -67,7 +64,7 @@ def _faults(purge: Purge) -> list[PurgeFault]:
         return [PurgeFault(purge.pk, "its event is missing")]
     if verify_event(event):
         return [PurgeFault(purge.pk, "its event was changed")]
-    said = _said(event)
+    said = told_by(event).data
     stones = PurgedLeaf.objects.filter(purge_id=purge.pk, tenant_id=purge.tenant_id)
     leaves = list(stones.values_list("leaf_id", "leaf_hash"))
     stated = {
@@ -90,11 +87,3 @@ def _faults(purge: Purge) -> list[PurgeFault]:
     if stones.filter(created_at__gte=purge.cutoff).exists():
         problems.append("it took rows that were not due")
     return [PurgeFault(purge.pk, problem) for problem in problems]
-
-
-def _said(event: AuditEvent) -> dict[str, Any]:
-    try:
-        data: Any = strict_json.loads_object(event.text).get("data")
-    except ContextOSError:
-        return {}
-    return data if isinstance(data, dict) else {}

@@ -8,27 +8,27 @@ from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
 
 from approvals.admin.delegations_form import AwayForm
-from approvals.admin.gates_drafts import tenant_of
 from approvals.eligibility import VOTING_ROLE
 from approvals.models import Delegation, Gate
-from approvals.selectors import gates_of
+from approvals.selectors import gates_of, holds_voting_role
 from approvals.services import delegations
 from contextos.adminkit.actions import display
 from contextos.adminkit.base import ReadOnlyAdmin, TenantScopedAdmin
 from contextos.adminkit.display import Tone, badge, when
+from contextos.adminkit.tenancy import acting_tenant_id
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError
 from contextos.core.text import single_line
 from contextos.identity.access import roles_of
 from contextos.identity.actors import actor_of
-from contextos.identity.models import Membership, User
+from contextos.identity.models import User
 
 STEM = "approvals_delegation"
 MOST_PEOPLE = 500
@@ -135,7 +135,7 @@ class DelegationAdmin(ReadOnlyAdmin, TenantScopedAdmin):
 
     def _form(self, request: HttpRequest) -> AwayForm | None:
         """None where the person can't delegate anything: they do not vote here."""
-        tenant_id, me = tenant_of(request), cast(User, request.user)
+        tenant_id, me = acting_tenant_id(request), cast(User, request.user)
         voters = approvers(tenant_id)
         if request.user.has_perm(FOR_OTHERS):
             givers = voters
@@ -149,9 +149,9 @@ class DelegationAdmin(ReadOnlyAdmin, TenantScopedAdmin):
         return AwayForm(data, givers=givers, others=others, gates=names, initial=_initial(givers))
 
     def _give(self, request: HttpRequest, values: dict[str, Any]) -> Delegation:
-        people = {user.user_id: user for user in approvers(tenant_of(request))}
+        people = {user.user_id: user for user in approvers(acting_tenant_id(request))}
         return delegations.delegate(
-            tenant_id=tenant_of(request),
+            tenant_id=acting_tenant_id(request),
             giver=people[values["giver"]],
             stand_in=people[values["stand_in"]],
             starts_at=values["starts_at"],
@@ -230,11 +230,8 @@ def state_of(row: Delegation, now: datetime | None = None) -> SafeString:
 
 def approvers(tenant_id: str) -> list[User]:
     """Everybody with the voting role."""
-    role = Membership.objects.current().filter(
-        user=OuterRef("pk"), tenant_id=tenant_id, role__name=VOTING_ROLE
-    )
-    rows = User.objects.filter(Exists(role), is_active=True).order_by("username")
-    return list(rows[:MOST_PEOPLE])
+    rows = User.objects.filter(holds_voting_role(tenant_id), is_active=True)
+    return list(rows.order_by("username")[:MOST_PEOPLE])
 
 
 def _initial(givers: Sequence[User]) -> dict[str, Any]:

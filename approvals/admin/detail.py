@@ -7,7 +7,6 @@ from typing import Any
 
 from django.core import signing
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
 
 from approvals.admin.frame import page_url, url_of
 from approvals.admin.leaves import shown_arguments
@@ -19,7 +18,7 @@ from approvals.models import ApprovalRequest, GateVersion, Remark
 from approvals.risk_words import risk_words
 from approvals.states import RequestState
 from contextos.adminkit.display import mode_badge
-from contextos.adminkit.links import admin_url, may
+from contextos.adminkit.links import admin_url, may, named_url
 from contextos.core.clock import utcnow
 from contextos.identity.models import User
 
@@ -94,7 +93,7 @@ def _origin(request: HttpRequest, asked: ApprovalRequest) -> dict[str, Any]:
         "adapter": name(f"{adapter} {version}".strip()),
         "manifest_hash": str(capability.get("manifest_hash") or ""),
         "call_id": name(asked.subject_id),
-        "call_url": _linked(request, _CALLS, "admin:gateway_toolcall_change", asked.subject_id),
+        "call_url": _call_url(request, asked.subject_id),
     }
 
 
@@ -125,11 +124,8 @@ def _policy(request: HttpRequest, asked: ApprovalRequest) -> dict[str, Any]:
 
 def _bundle_url(request: HttpRequest, ref: str) -> str:
     """Their list, narrowed to the bundle: the registry is known here by address only."""
-    if not request.user.has_perm(_BUNDLES):
-        return ""
-    try:
-        address = reverse("admin:registry_policybundleversion_changelist")
-    except NoReverseMatch:
+    address = named_url("admin:registry_policybundleversion_changelist")
+    if not address or not request.user.has_perm(_BUNDLES):
         return ""
     return f"{address}?q={ref.rpartition('@')[0]}"
 
@@ -140,13 +136,8 @@ def _gate_url(request: HttpRequest, asked: ApprovalRequest) -> str:
     return admin_url(GateVersion, "change", asked.gate_version_id)
 
 
-def _linked(request: HttpRequest, permission: str, page: str, pk: str) -> str:
-    if not request.user.has_perm(permission):
-        return ""
-    try:
-        return reverse(page, args=[pk])
-    except NoReverseMatch:
-        return ""
+def _call_url(request: HttpRequest, pk: str) -> str:
+    return named_url("admin:gateway_toolcall_change", pk) if request.user.has_perm(_CALLS) else ""
 
 
 # --- how long somebody looked --------------------------------------------------------------------

@@ -25,7 +25,6 @@ from contextos.adminkit.display import short_hash
 from contextos.core.errors import ContextOSError
 from contextos.review.admin import ReviewedVersionAdmin
 from contextos.review.findings import Severity
-from contextos.review.forms import CommentForm
 from contextos.review.labels import state_badge
 from contextos.review.signed_documents import document_of
 from contextos.review.states import VersionState
@@ -235,7 +234,6 @@ class GateAdmin(GateDraftPages, ReviewedVersionAdmin):
             "may_edit": version.is_editable and self.allows(request, "change", version),
             "may_start_new": self.allows(request, "add"),
             "may_comment": self.may_comment(request, version),
-            "comment_form": CommentForm(),
             "comment_url": self.address(version, "comment"),
             "urls": {
                 page: self.address(version, page)

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -22,8 +21,9 @@ from approvals.admin.gates_form import (
 )
 from approvals.admin.gates_page import finding_row, pretty
 from approvals.models import ApproverGroup, GateVersion
+from approvals.selectors import ACTIVE_PEOPLE
 from approvals.services import gates
-from contextos.adminkit.tenancy import acting_tenant
+from contextos.adminkit.tenancy import acting_tenant_id
 from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
 from contextos.core.text import single_line
@@ -166,7 +166,7 @@ class GateDraftPages:
         person, actor = cast(User, request.user), actor_of(request)
         if version is None:
             return gates.create_draft(
-                tenant_id=tenant_of(request), document=document, author=person, actor=actor
+                tenant_id=acting_tenant_id(request), document=document, author=person, actor=actor
             )
         return gates.replace_draft(
             version_id=version.pk,
@@ -183,7 +183,9 @@ class GateDraftPages:
 
     def _examine(self, request: HttpRequest, editing: GateEditing) -> None:
         if editing.document is not None:
-            editing.findings = gates.GATE_DOCUMENTS.examine(tenant_of(request), editing.document)
+            editing.findings = gates.GATE_DOCUMENTS.examine(
+                acting_tenant_id(request), editing.document
+            )
 
     def _next_of(self, request: HttpRequest, version_id: str) -> dict[str, Any]:
         source = self.version_or_404(request, version_id)  # type: ignore[attr-defined]
@@ -205,7 +207,7 @@ class GateDraftPages:
         title = f"Edit {version}" if version else _new_title(request, editing)
         fields = None
         if editing.document is not None and not editing.as_json:
-            fields = fields_of(editing.document, group_choices(tenant_of(request)))
+            fields = fields_of(editing.document, group_choices(acting_tenant_id(request)))
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
@@ -250,17 +252,8 @@ def _by_field(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 
 def group_choices(tenant_id: str) -> tuple[GroupChoice, ...]:
     """The tenant's approver groups with how many active people each has."""
-    active = Count("group__user", filter=Q(group__user__is_active=True))
-    rows = ApproverGroup.objects.filter(tenant_id=tenant_id).annotate(people=active)
+    rows = ApproverGroup.objects.filter(tenant_id=tenant_id).annotate(people=ACTIVE_PEOPLE)
     return tuple(
         GroupChoice(name, title, people)
         for name, title, people in rows.values_list("name", "title", "people")
     )
-
-
-def tenant_of(request: HttpRequest) -> str:
-    """The tenant that the person acts in; nobody writes a gate without one."""
-    tenant = acting_tenant(request)
-    if tenant is None:
-        raise PermissionDenied
-    return str(tenant.pk)

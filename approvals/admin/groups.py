@@ -6,24 +6,23 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from guardian.models import GroupObjectPermission
 
-from approvals.eligibility import VOTING_ROLE
 from approvals.gates import read_terms
 from approvals.models import ApproverGroup, Gate, GateVersion
-from approvals.selectors import VOTE
+from approvals.selectors import ACTIVE_PEOPLE, VOTE, holds_voting_role
 from approvals.services import groups
 from contextos.adminkit.actions import display
 from contextos.adminkit.base import TenantScopedAdmin
 from contextos.adminkit.navigation import MenuLine
 from contextos.core.errors import ContextOSError
 from contextos.identity.actors import actor_of
-from contextos.identity.models import Membership, User
+from contextos.identity.models import User
 from contextos.review.signed_documents import document_of
 from contextos.review.states import VersionState
 
@@ -60,8 +59,7 @@ class ApproverGroupAdmin(TenantScopedAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """With how many active people each has."""
         rows: QuerySet[Any] = super().get_queryset(request)
-        active = Count("group__user", filter=Q(group__user__is_active=True))
-        found: QuerySet[Any] = rows.annotate(people_count=active)
+        found: QuerySet[Any] = rows.annotate(people_count=ACTIVE_PEOPLE)
         return found
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
@@ -188,10 +186,8 @@ def gates_kept(group_ids: list[int]) -> dict[int, list[str]]:
 
 def people_of(group: ApproverGroup) -> list[dict[str, Any]]:
     """Everybody in it, and what keeps them from voting."""
-    role = Membership.objects.current().filter(
-        user=OuterRef("pk"), tenant_id=group.tenant_id, role__name=VOTING_ROLE
-    )
-    users = group.group.user_set.annotate(is_approver=Exists(role)).order_by("username")
+    voters = group.group.user_set.annotate(is_approver=holds_voting_role(group.tenant_id))
+    users = voters.order_by("username")
     return [{"user": user, "why_not": _why_not(user)} for user in users]
 
 
@@ -203,10 +199,7 @@ def _why_not(user: Any) -> str:
 
 def candidates_for(group: ApproverGroup, me: Any) -> list[User]:
     """Approvers of the tenant who are not in it; nobody puts themselves in."""
-    role = Membership.objects.current().filter(
-        user=OuterRef("pk"), tenant_id=group.tenant_id, role__name=VOTING_ROLE
-    )
-    rows = _members(group.tenant_id).filter(Exists(role), is_active=True)
+    rows = _members(group.tenant_id).filter(holds_voting_role(group.tenant_id), is_active=True)
     inside = group.group.user_set.values("pk")
     return list(rows.exclude(pk__in=inside).exclude(pk=me).order_by("username")[:MOST_PEOPLE])
 

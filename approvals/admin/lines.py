@@ -112,6 +112,8 @@ def _votes(**which: Any) -> Any:
 def _line(row: Any, wanted: Wanted, figures: Figures) -> Line:
     terms = read_terms(row.terms)
     stage = min(row.stage, len(terms.stages) - 1)
+    needed = terms.stages[stage].quorum
+    yes = row.yes if row.stage == stage else needed  # past the last stage: its quorum came together
     now, heap = utcnow(), getattr(row, "heap", 1)
     return Line(
         request=row,
@@ -122,7 +124,7 @@ def _line(row: Any, wanted: Wanted, figures: Figures) -> Line:
         asks=asks(row.agent_id, row.person or row.user_id),
         gate=name(row.gate_id),
         stage=_stage_words(terms.stages[stage].name, stage, len(terms.stages)),
-        votes=_votes_words(row.yes, terms.stages[stage].quorum, row.no),
+        votes=_votes_words(yes, needed, row.no),
         left=time_left(row, terms, now),
         state=state_badge(row.state),
         age=_ago(now - row.created_at),

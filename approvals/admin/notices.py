@@ -172,13 +172,12 @@ def my_notifications(request: HttpRequest) -> HttpResponse:
     if not isinstance(user, User) or tenant is None:
         raise PermissionDenied
     tenant_id = str(tenant.pk)
-    form = WishForm(request.POST or None, initial=wishes_of(user, tenant_id))
-    if request.method == "POST":
-        form = WishForm(request.POST)
-        if form.is_valid():
-            choose_notices(user=user, tenant_id=tenant_id, **form.cleaned_data)
-            messages.success(request, "Your choice is kept.")
-            return HttpResponseRedirect(request.path)
+    posted = request.POST if request.method == "POST" else None
+    form = WishForm(posted, initial=wishes_of(user, tenant_id))
+    if form.is_bound and form.is_valid():
+        choose_notices(user=user, tenant_id=tenant_id, **form.cleaned_data)
+        messages.success(request, "Your choice is kept.")
+        return HttpResponseRedirect(request.path)
     context = {
         **admin.site.each_context(request),
         "title": "My notifications",

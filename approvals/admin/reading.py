@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from django.db.models import Q
-
 from approvals.eligibility import Ask, Refused, refusal
-from approvals.gates import GateTerms, Stage, read_terms, tally
-from approvals.keepers import keepers, stand_ins
+from approvals.gates import GateTerms, Stage, read_terms
+from approvals.keepers import able_to_decide
 from approvals.models import ApprovalRequest, Vote
-from approvals.selectors import people_in
+from approvals.services.requests import is_overdue
 from approvals.states import RequestState
 from approvals.viewer import Viewer
 from contextos.core.clock import utcnow
 
-_READABLE = frozenset({"approval.already_voted"})
 MOST_NAMES = 20
 
 
@@ -64,10 +61,9 @@ class Reading:
 
     @property
     def counted(self) -> tuple[int, int]:
-        """(approvals at the present stage, rejections)."""
-        pairs = [(vote.verdict, vote.stage) for vote in self.standing]
-        _, yes, no = tally(self.terms, pairs)
-        return yes, no
+        """(approvals at the present stage, or the last one, rejections)."""
+        yes = sum(v.verdict == "approve" and v.stage == self.stage for v in self.standing)
+        return yes, sum(v.verdict == "reject" for v in self.standing)
 
     @cached_property
     def ask(self) -> Ask:
@@ -83,9 +79,7 @@ class Reading:
     @property
     def waits(self) -> bool:
         """Whether a vote would still be taken."""
-        if self.request.state != RequestState.PENDING:
-            return False
-        return self.request.question_open or utcnow() < self.request.expires_at
+        return self.request.state == RequestState.PENDING and not is_overdue(self.request, utcnow())
 
     # --- the viewer ---------------------------------------------------------------------------
     @cached_property
@@ -154,13 +148,4 @@ class Reading:
     @cached_property
     def deciders(self) -> list[str]:
         """Everybody who could vote now in their own name, by name."""
-        gate_id = self.request.gate_id
-        tenant_id = self.request.tenant_id
-        people = keepers(tenant_id, Q(group__user__in=people_in(tenant_id, self.ask.groups)))
-        covering = stand_ins(tenant_id, gate_id)
-        able = [
-            keeper.name
-            for keeper in people.values()
-            if refusal(keeper.at(gate_id, covering.get(keeper.pk, frozenset())), self.ask) is None
-        ]
-        return sorted(able)
+        return sorted(keeper.name for keeper in able_to_decide(self.request, self.ask))

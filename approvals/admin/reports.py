@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -15,20 +15,17 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from approvals import reports
-from approvals.admin.gates_drafts import tenant_of
 from approvals.durations import in_words
 from approvals.models import Gate
 from approvals.reports import LISTED, MOST
+from audit.admin.periods import PeriodForm, usual_period
 from audit.admin.window import span_within
 from audit.models import AuditEvent
+from audit.selectors import told_by
 from contextos.adminkit.links import admin_url
-from contextos.core import strict_json
-from contextos.core.clock import utcnow
-from contextos.core.errors import ContextOSError
+from contextos.adminkit.tenancy import acting_tenant_id
 from contextos.core.text import single_line
 
-DAYS = 30
-LONGEST = timedelta(days=366)
 _WIDTH, _LINE = 320, 40
 _BAR = _WIDTH - 44
 _WIDE, _HIGH, _FOOT = 920, 120, 24
@@ -83,15 +80,9 @@ class Timeline:
     foot: int = _HIGH + _FOOT + 8
 
 
-class SpanForm(forms.Form):
-    """The days a report is about, both included, and one gate or all."""
+class SpanForm(PeriodForm):
+    """The days a report is about, and one gate or all."""
 
-    since = forms.DateField(
-        label="From", required=False, widget=forms.DateInput(attrs={"type": "date"})
-    )
-    until = forms.DateField(
-        label="To", required=False, widget=forms.DateInput(attrs={"type": "date"})
-    )
     gate = forms.ChoiceField(label="Gate", required=False)
 
     def __init__(self, *args: Any, gates: Sequence[str], **kwargs: Any) -> None:
@@ -100,20 +91,10 @@ class SpanForm(forms.Form):
         if isinstance(field, forms.ChoiceField):
             field.choices = [("", "every gate"), *((name, name) for name in gates)]
 
-    def clean(self) -> dict[str, Any]:
-        """A start before the end, not more than a year apart."""
-        values: dict[str, Any] = super().clean() or self.cleaned_data
-        start, end = values.get("since"), values.get("until")
-        if start and end and start > end:
-            self.add_error("until", "The end lies before the start.")
-        elif start and end and end - start > LONGEST:
-            self.add_error("until", "Choose a year at most.")
-        return values
-
 
 def reports_view(request: HttpRequest) -> HttpResponse:
     """Everything for a span of days; approvers do not read about each other here."""
-    tenant_id = tenant_of(request)
+    tenant_id = acting_tenant_id(request)
     if not request.user.has_perms(["approvals.view_vote", "approvals.view_approvergroup"]):
         raise PermissionDenied
     site_context = {
@@ -122,34 +103,17 @@ def reports_view(request: HttpRequest) -> HttpResponse:
         "trail": [("", "Reports")],
     }
     gates = list(Gate.objects.filter(tenant_id=tenant_id).values_list("gate_id", flat=True))
-    form = SpanForm(_defaults() | request.GET.dict(), gates=gates)
+    form = SpanForm(usual_period() | request.GET.dict(), gates=gates)
     if not form.is_valid():
         context = {**site_context, "form": form}
         return TemplateResponse(request, "approvals/report.html", context, status=422)
-    since, until = span_within(request, *_moments(form.cleaned_data))
+    since, until = span_within(request, *form.moments())
     context = {
         **site_context,
         "form": form,
         **_sums(tenant_id, since, until, form.cleaned_data["gate"]),
     }
     return TemplateResponse(request, "approvals/report.html", context)
-
-
-def _defaults() -> dict[str, Any]:
-    today = utcnow().date()
-    return {
-        "since": (today - timedelta(days=DAYS - 1)).isoformat(),
-        "until": today.isoformat(),
-        "gate": "",
-    }
-
-
-def _moments(values: dict[str, Any]) -> tuple[datetime, datetime]:
-    today = utcnow().date()
-    last = values.get("until") or today
-    first = values.get("since") or last - timedelta(days=DAYS - 1)
-    start = datetime.combine(max(first, last - LONGEST), time.min, tzinfo=UTC)
-    return start, datetime.combine(last, time.min, tzinfo=UTC) + timedelta(days=1)
 
 
 def _sums(tenant_id: str, since: datetime, until: datetime, gate: str) -> dict[str, Any]:
@@ -201,18 +165,11 @@ def _vote_row(vote: Any) -> dict[str, Any]:
 
 
 def _attempt(event: AuditEvent) -> dict[str, Any]:
-    try:
-        record: dict[str, Any] = dict(strict_json.loads_object(event.text))
-    except ContextOSError:
-        record = {}
-    actor, data = record.get("actor"), record.get("data")
-    who = actor.get("display") if isinstance(actor, dict) else event.actor_id
-    gate = data.get("gate") if isinstance(data, dict) else ""
-    verdict = data.get("verdict") if isinstance(data, dict) else ""
+    told = told_by(event)
     return {
-        "who": single_line(str(who or event.actor_id)),
-        "gate": single_line(str(gate or "")),
-        "verdict": single_line(str(verdict or "")),
+        "who": single_line(told.who),
+        "gate": single_line(str(told.data.get("gate") or "")),
+        "verdict": single_line(str(told.data.get("verdict") or "")),
         "approval_id": event.subject_id,
         "url": reverse("admin:approvals_approvalrequest_change", args=[event.subject_id]),
         "record": admin_url(AuditEvent, "change", event.pk),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import QuerySet
-from django.utils.cache import patch_cache_control, patch_vary_headers
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics
 from rest_framework.request import Request
@@ -28,7 +27,7 @@ from contextos.identity.models import User
 from contextos.identity.permissions import IsAuthenticatedPrincipal
 from contextos.identity.principals import Principal, principal_of
 from contextos.identity.roles import AUDITOR
-from contextos.restkit.views import APIView
+from contextos.restkit.views import PrivateAPIView
 
 READ_ALL = frozenset({"auditor", "operator", "platform_admin"})
 _FILTERS = frozenset({"gate", "state", "limit", "cursor"})
@@ -54,7 +53,7 @@ class IsPersonThemselves(IsAuthenticatedPrincipal):
         return True
 
 
-class ApprovalsView(APIView):
+class ApprovalsView(PrivateAPIView):
     """What all views of approvals share."""
 
     permission_classes = [IsPersonThemselves]
@@ -96,15 +95,6 @@ class ApprovalsView(APIView):
         """The request as it stands now, to the caller."""
         request = ApprovalRequest.objects.get(pk=approval_id, tenant_id=self.tenant_id)
         return Response(document_of(request, viewer=self.person()))
-
-    def finalize_response(
-        self, request: Request, response: Response, *args: Any, **kwargs: Any
-    ) -> Response:
-        """Answers belong to the caller alone and are kept nowhere."""
-        final = super().finalize_response(request, response, *args, **kwargs)
-        patch_cache_control(final, private=True, no_store=True)
-        patch_vary_headers(final, ["Authorization"])
-        return final
 
 
 class ApprovalListView(ApprovalsView, generics.GenericAPIView[Any]):

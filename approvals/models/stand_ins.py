@@ -41,3 +41,7 @@ class Delegation(models.Model):
 
     def __str__(self) -> str:
         return self.delegation_id
+
+    def covers(self, gate_id: str) -> bool:
+        """Whether it is about this gate."""
+        return not self.gates or gate_id in self.gates

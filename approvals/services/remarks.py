@@ -7,7 +7,7 @@ from datetime import timedelta
 from django.db import transaction
 
 from approvals.models import ApprovalRequest, Remark
-from approvals.services.requests import LONGEST_PAUSE, locked, tell
+from approvals.services.requests import locked, pause_left, tell
 from approvals.states import RequestState
 from audit.one_statement import write_together
 from audit.payloads import seal_payload
@@ -37,7 +37,7 @@ def ask(*, tenant_id: str, approval_id: str, author: User, text: str) -> Remark:
     request = locked(tenant_id, approval_id)
     _require_pending(request)
     said = _said(request, author, "question", text, "asked")
-    if not request.question_open and _pause_left(request):
+    if not request.question_open and pause_left(request):
         ApprovalRequest.objects.filter(pk=request.pk).update(
             question_open=True, question_since=utcnow()
         )
@@ -52,7 +52,7 @@ def answer(*, tenant_id: str, approval_id: str, author: User, text: str) -> Rema
     if not request.question_open or request.question_since is None:
         raise coded_error("approval.question_not_open")
     said = _said(request, author, "answer", text, "answered")
-    stood = max(timedelta(0), min(utcnow() - request.question_since, _pause_left(request)))
+    stood = max(timedelta(0), min(utcnow() - request.question_since, pause_left(request)))
     ApprovalRequest.objects.filter(pk=request.pk).update(
         question_open=False,
         question_since=None,
@@ -62,10 +62,6 @@ def answer(*, tenant_id: str, approval_id: str, author: User, text: str) -> Rema
         reminds_at=request.reminds_at + stood if request.reminds_at else None,
     )
     return said
-
-
-def _pause_left(request: ApprovalRequest) -> timedelta:
-    return max(timedelta(0), LONGEST_PAUSE - timedelta(milliseconds=request.paused_ms))
 
 
 def _require_pending(request: ApprovalRequest) -> None:

@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import DurationField, ExpressionWrapper, IntegerField, Q, Value
+from django.db.models.functions import Cast
 
 from approvals.gates import read_terms
 from approvals.models import ApprovalRequest
@@ -134,7 +135,12 @@ def _end(
 def expire_due(now: datetime | None = None) -> int:
     """Close what nobody decided in time; an open question stops the clock, but not for ever."""
     moment = now or utcnow()
-    paused = Q(question_open=True, question_since__gt=moment - LONGEST_PAUSE)
+    # As `pause_left`; SQLite multiplies a time by nothing but a plain integer.
+    spent = ExpressionWrapper(
+        Cast("paused_ms", IntegerField()) * Value(timedelta(milliseconds=1)),
+        output_field=DurationField(),
+    )
+    paused = Q(question_open=True, question_since__gt=Value(moment - LONGEST_PAUSE) + spent)
     due = ApprovalRequest.objects.filter(~paused, state__in=OPEN, expires_at__lte=moment)
     names = due.order_by("expires_at").values_list("approval_id", "tenant_id")[:AT_ONCE]
     return sum(_expired(approval_id, tenant_id, moment) for approval_id, tenant_id in names)
@@ -143,8 +149,13 @@ def expire_due(now: datetime | None = None) -> int:
 def is_overdue(request: ApprovalRequest, now: datetime) -> bool:
     """Whether the request's time is over, whoever has or has not swept it yet."""
     since = request.question_since
-    paused = request.question_open and since is not None and now - since < LONGEST_PAUSE
+    paused = request.question_open and since is not None and now - since < pause_left(request)
     return now >= request.expires_at and not paused
+
+
+def pause_left(request: ApprovalRequest) -> timedelta:
+    """For how long questions may still stop its clock: all of them together have one limit."""
+    return max(timedelta(0), LONGEST_PAUSE - timedelta(milliseconds=request.paused_ms))
 
 
 @transaction.atomic

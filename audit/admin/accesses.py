@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Model
+from django.db.models import Model, OuterRef, QuerySet, Subquery
 from django.forms import ModelForm
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
@@ -19,7 +19,7 @@ from contextos.adminkit.actions import action, display
 from contextos.adminkit.base import TenantScopedAdmin
 from contextos.adminkit.confirmation import Question, confirm
 from contextos.adminkit.display import Tone, badge, when
-from contextos.adminkit.tenancy import acting_tenant
+from contextos.adminkit.tenancy import acting_tenant_id
 from contextos.core.text import single_line
 from contextos.identity.actors import actor_of
 from contextos.identity.models import User
@@ -56,7 +56,6 @@ class AuditorAccessAdmin(TenantScopedAdmin):
     list_display = ["who", "shown_state", "until", "period", "shown_clearance", "granted"]
     list_select_related = ["user"]
     search_fields = ["user__username"]
-    fields = ["auditor", *_TERM, "reason"]
     actions_detail = ["take_back"]
     nav_title = "Auditors"
     nav_icon = "badge"
@@ -67,6 +66,13 @@ class AuditorAccessAdmin(TenantScopedAdmin):
         "and export, change nothing, and what they look at is recorded."
     )
     empty_action = ("Give access", "admin:audit_auditoraccess_add")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """With the sign-in names of those who granted them, in the same statement."""
+        granter = User.objects.filter(user_id=OuterRef("granted_by")).values("username")[:1]
+        rows: QuerySet[Any] = super().get_queryset(request)
+        named: QuerySet[Any] = rows.annotate(granter=Subquery(granter))
+        return named
 
     def get_form(
         self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any
@@ -88,10 +94,9 @@ class AuditorAccessAdmin(TenantScopedAdmin):
         """Grant it."""
         given = form.cleaned_data
         terms = {name: given[name] for name in _TERM if name != "clearance"}
-        tenant = acting_tenant(request)
         return grant_access(
             user=given["auditor"],
-            tenant_id=str(tenant.pk) if tenant else "",
+            tenant_id=acting_tenant_id(request),
             terms=Terms(**terms, clearance=Clearance(given["clearance"])),
             actor=actor_of(request),
             reason=given["reason"],
@@ -163,7 +168,6 @@ class AuditorAccessAdmin(TenantScopedAdmin):
         return badge(access.clearance.lower(), "neutral")
 
     @display(description="Granted by")
-    def granted(self, access: AuditorAccess) -> str:
+    def granted(self, access: Any) -> str:
         """Who gave it."""
-        rows = User.objects.filter(user_id=access.granted_by).values_list("username", flat=True)
-        return single_line(rows.first() or access.granted_by, limit=80)
+        return single_line(access.granter or access.granted_by, limit=80)

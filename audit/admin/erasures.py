@@ -12,13 +12,14 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from audit.admin.keeping import SelectionForm, frame, tenant_id_of, told_of
+from audit.admin.keeping import SelectionForm, frame, told_of
 from audit.erasure import MAX_REASON, carry_out, foresee, refusal_of, request_erasure
 from audit.models import Erasure, ErasureState
 from audit.selections import read_selection
 from contextos.adminkit.actions import display
 from contextos.adminkit.base import ReadOnlyAdmin, TenantScopedAdmin
 from contextos.adminkit.display import badge, when
+from contextos.adminkit.tenancy import acting_tenant_id
 from contextos.core.errors import ContextOSError
 from contextos.core.text import reveal_invisible, single_line
 from contextos.identity.actors import actor_of
@@ -102,7 +103,7 @@ class ErasureAdmin(ReadOnlyAdmin, TenantScopedAdmin):
         """First what is meant; then what that would do, a reason, and the button."""
         if not self.has_add_permission(request):
             raise PermissionDenied
-        tenant_id = tenant_id_of(request)
+        tenant_id = acting_tenant_id(request)
         posted = request.POST if request.method == "POST" else None
         asked = {"reference": request.GET.get("decision", "")}
         form = SelectionForm(posted, tenant_id=tenant_id, initial=asked)

@@ -14,15 +14,13 @@ from django.utils.safestring import SafeString
 from audit.actions import catalogue, title_of
 from audit.admin.window import within_window
 from audit.models import AuditEvent
-from audit.selectors import verify_event
+from audit.selectors import told_by, verify_event
 from contextos.adminkit.actions import display
 from contextos.adminkit.base import ReadOnlyAdmin, TenantScopedAdmin
 from contextos.adminkit.display import badge, when
 from contextos.adminkit.navigation import MenuLine
 from contextos.adminkit.paginator import BoundedPaginator
 from contextos.adminkit.tenancy import acting_tenant
-from contextos.core import strict_json
-from contextos.core.errors import ContextOSError
 from contextos.core.events import PLATFORM_TENANT
 from contextos.core.text import reveal_invisible
 
@@ -105,9 +103,7 @@ class AuditEventAdmin(ReadOnlyAdmin, TenantScopedAdmin):
     @display(description="Who")
     def who(self, event: AuditEvent) -> str:
         """The actor's name as it was then."""
-        actor = _record(event).get("actor")
-        name = actor.get("display") if isinstance(actor, dict) else None
-        return reveal_invisible(f"{name or event.actor_id} ({event.actor_kind})")
+        return reveal_invisible(f"{told_by(event).who} ({event.actor_kind})")
 
     @display(description="Subject")
     def subject(self, event: AuditEvent) -> str:
@@ -117,7 +113,7 @@ class AuditEventAdmin(ReadOnlyAdmin, TenantScopedAdmin):
     @display(description="Reason")
     def reason(self, event: AuditEvent) -> str:
         """As given."""
-        return reveal_invisible(str(_record(event).get("reason") or "")) or "none given"
+        return reveal_invisible(told_by(event).reason) or "none given"
 
     @display(description="This row")
     def verdict(self, event: AuditEvent) -> SafeString:
@@ -140,7 +136,8 @@ class AuditEventAdmin(ReadOnlyAdmin, TenantScopedAdmin):
     @display(description="Record")
     def record(self, event: AuditEvent) -> SafeString:
         """The canonical text, set out for reading."""
-        shown = orjson.dumps(_record(event), option=orjson.OPT_INDENT_2).decode() or event.text
+        record = told_by(event).record
+        shown = orjson.dumps(record, option=orjson.OPT_INDENT_2).decode() if record else event.text
         return format_html('<pre class="cos-record">{}</pre>', reveal_invisible(shown))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -156,10 +153,3 @@ def _readable(request: HttpRequest) -> list[str]:
     tenant = acting_tenant(request)
     own = [tenant.pk] if tenant is not None else []
     return [*own, PLATFORM_TENANT] if request.user.is_superuser else own
-
-
-def _record(event: AuditEvent) -> dict[str, Any]:
-    try:
-        return dict(strict_json.loads_object(event.text))
-    except ContextOSError:
-        return {}

@@ -13,7 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
 
-from audit.admin.keeping import SelectionForm, frame, tenant_id_of, told_of
+from audit.admin.keeping import SelectionForm, frame, told_of
 from audit.holds import (
     MAX_WORDS,
     confirm_release,
@@ -27,6 +27,7 @@ from contextos.adminkit.actions import display
 from contextos.adminkit.base import ReadOnlyAdmin, TenantScopedAdmin
 from contextos.adminkit.display import badge, when
 from contextos.adminkit.navigation import MenuLine
+from contextos.adminkit.tenancy import acting_tenant_id
 from contextos.core.errors import ContextOSError
 from contextos.core.text import reveal_invisible, single_line
 from contextos.identity.actors import actor_of
@@ -116,7 +117,7 @@ class LegalHoldAdmin(ReadOnlyAdmin, TenantScopedAdmin):
             raise PermissionDenied
         posted = request.POST if request.method == "POST" else None
         asked = {"reference": request.GET.get("decision", "")}
-        form = HoldForm(posted, tenant_id=tenant_id_of(request), initial=asked)
+        form = HoldForm(posted, tenant_id=acting_tenant_id(request), initial=asked)
         if form.is_bound and form.is_valid():
             try:
                 hold = place_hold(

@@ -6,29 +6,18 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
 from audit.actions import title_of
 from audit.erasing import decision_behind
 from audit.models import AuditEvent
 from audit.selections import Selection
-from audit.selectors import EventFilter, events_of
+from audit.selectors import EventFilter, events_of, told_by
 from contextos.adminkit.links import admin_url
-from contextos.adminkit.tenancy import acting_tenant
-from contextos.core import strict_json
 from contextos.identity.models import Membership, User
 
 MOST_PEOPLE = 500
 MOST_EVENTS = 50
-
-
-def tenant_id_of(request: HttpRequest) -> str:
-    """The tenant that the person acts in."""
-    tenant = acting_tenant(request)
-    if tenant is None:
-        raise PermissionDenied
-    return str(tenant.pk)
 
 
 def frame(
@@ -53,16 +42,11 @@ def told_of(tenant_id: str, subject_kind: str, subject_id: str) -> list[dict[str
         {
             "at": event.created_at,
             "title": title_of(event.action),
-            "who": _name(event),
+            "who": told_by(event).who,
             "url": admin_url(AuditEvent, "change", event.pk),
         }
         for event in events_of(tenant_id, wanted)[:MOST_EVENTS]
     ]
-
-
-def _name(event: AuditEvent) -> str:
-    actor: Any = strict_json.loads_object(event.text).get("actor")
-    return str(actor.get("display") or event.actor_id) if isinstance(actor, dict) else ""
 
 
 def _moment(label: str, help_text: str = "") -> forms.DateTimeField:

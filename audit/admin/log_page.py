@@ -12,15 +12,16 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from audit.admin.keeping import frame, tenant_id_of
+from audit.admin.keeping import frame
 from audit.lag import sealing_lags
-from audit.log import latest_checkpoint
-from audit.log_checks import request_check, tree_size_of
+from audit.log import latest_checkpoint, tree_size_of
+from audit.log_checks import request_check
 from audit.log_keys import state_of
 from audit.models import LogCheck, OutsideMark, UnsealedLeaf
 from audit.outside.sending import FILES
 from contextos.adminkit.display import Tone, badge
 from contextos.adminkit.links import may
+from contextos.adminkit.tenancy import acting_tenant_id
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError
 from contextos.core.signing import KeyPurpose
@@ -79,7 +80,7 @@ def log_view(request: HttpRequest) -> HttpResponse:
         answer = _ask(request, form)
         if answer is not None:
             return answer
-    context = frame(request, "The log", form=form, **_facts(tenant_id_of(request)))
+    context = frame(request, "The log", form=form, **_facts(acting_tenant_id(request)))
     context["may_check"] = may(request, "add", LogCheck)
     status = 422 if form.is_bound else 200
     return TemplateResponse(request, "audit/log.html", context, status=status)
@@ -89,7 +90,7 @@ def check_progress_view(request: HttpRequest, check_id: str) -> HttpResponse:
     """How far a check is, for the page that follows it."""
     if not may(request, "view", LogCheck):
         raise PermissionDenied
-    check = LogCheck.objects.filter(tenant_id=tenant_id_of(request), pk=check_id).first()
+    check = LogCheck.objects.filter(tenant_id=acting_tenant_id(request), pk=check_id).first()
     if check is None:
         raise Http404
     return JsonResponse({"state": check.state, "percent": check.percent, "rows": check.done})
@@ -103,7 +104,7 @@ def _ask(request: HttpRequest, form: CheckForm) -> HttpResponse | None:
     given = form.cleaned_data
     try:
         request_check(
-            tenant_id=tenant_id_of(request),
+            tenant_id=acting_tenant_id(request),
             first=given["first"] or 0,
             last=given["last"],
             actor=actor_of(request),

@@ -9,13 +9,14 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
-from audit.admin.keeping import frame, tenant_id_of
+from audit.admin.keeping import frame
 from audit.admin.window import is_only_auditor, require_within, window_for
 from audit.clearance import CLASS_OF_VALUES
 from audit.matching import ReleasedSalt, compare_value, release_salt, stored_values
 from audit.models import Payload
 from audit.payloads import MAX_DEPTH
 from audit.roles import SALT_READERS
+from contextos.adminkit.tenancy import acting_tenant_id
 from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
 from contextos.identity.access import roles_of
@@ -65,7 +66,7 @@ class SaltForm(_ChosenForm):
 
 def match_view(request: HttpRequest, decision_id: str) -> HttpResponse:
     """The commitments of a decision, a comparison, a salt."""
-    tenant_id = tenant_id_of(request)
+    tenant_id = acting_tenant_id(request)
     if not may_see_salts(request, tenant_id):
         raise PermissionDenied
     rows = stored_values(tenant_id=tenant_id, decision_id=decision_id)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import datetime
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -14,6 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from audit.access import Window
+from audit.admin.periods import PeriodForm, usual_period
 from audit.admin.window import window_for
 from audit.export.services import ExportRequest, request_export
 from audit.models import AuditEvent, ExportJob
@@ -27,35 +27,7 @@ from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.text import reveal_invisible
 from contextos.identity.actors import actor_of
 
-DAYS = 30
-LONGEST = timedelta(days=366)
 SHOWN = 500
-_DAY = {"type": "date"}
-
-
-class PeriodForm(forms.Form):
-    """The days a report is about, both included, in UTC."""
-
-    since = forms.DateField(label="From", required=False, widget=forms.DateInput(attrs=_DAY))
-    until = forms.DateField(label="To", required=False, widget=forms.DateInput(attrs=_DAY))
-
-    def clean(self) -> dict[str, Any]:
-        """A start before the end, not more than a year apart."""
-        values: dict[str, Any] = super().clean() or self.cleaned_data
-        start, end = values.get("since"), values.get("until") or utcnow().date()
-        if start and start > end:
-            self.add_error("until", "The end lies before the start.")
-        elif start and end - start > LONGEST:
-            self.add_error("until", "Choose a year at most.")
-        return values
-
-    def moments(self) -> tuple[datetime, datetime]:
-        """From the beginning of the first day to the end of the last."""
-        values = self.cleaned_data
-        last: date = values.get("until") or utcnow().date()
-        first: date = values.get("since") or last - timedelta(days=DAYS - 1)
-        until = datetime.combine(last, time.min, tzinfo=UTC) + timedelta(days=1)
-        return datetime.combine(first, time.min, tzinfo=UTC), until
 
 
 def reports_view(request: HttpRequest) -> HttpResponse:
@@ -72,7 +44,7 @@ def report_view(request: HttpRequest, key: str) -> HttpResponse:
     window, report = _window(request), REPORTS.get(key)
     if report is None:
         raise Http404
-    form = PeriodForm(_defaults() | request.GET.dict())
+    form = PeriodForm(usual_period() | request.GET.dict())
     context = _frame(
         request,
         report.title,
@@ -102,7 +74,7 @@ def report_export_view(request: HttpRequest, key: str) -> HttpResponse:
         raise Http404
     if not may(request, "add", ExportJob):
         raise PermissionDenied
-    form = PeriodForm(_defaults() | request.POST.dict())
+    form = PeriodForm(usual_period() | request.POST.dict())
     try:
         if not form.is_valid():
             raise coded_error("export.report_period")
@@ -151,11 +123,6 @@ def _frame(
     site = admin.site.each_context(request)
     now = utcnow()
     return {**site, "title": title, "trail": trail, "window": window, "now": now, **more}
-
-
-def _defaults() -> dict[str, Any]:
-    today = utcnow().date()
-    return {"since": f"{today - timedelta(days=DAYS - 1)}", "until": f"{today}"}
 
 
 def _shown(table: ReportTable) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from audit.admin.keeping import frame, tenant_id_of
+from audit.admin.keeping import frame
 from audit.models import AuditEvent, Purge, RecordClass, RetentionRule
 from audit.models.retention import DEFAULT_DAYS, FLOOR_DAYS, MOST_DAYS
 from audit.retention import MAX_REASON, Terms, set_retention, terms_of
 from contextos.adminkit.links import admin_url, may
+from contextos.adminkit.tenancy import acting_tenant_id
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError
 from contextos.identity.actors import actor_of
@@ -57,7 +58,7 @@ def retention_view(request: HttpRequest) -> HttpResponse:
     """What is in force, what was changed, what was purged."""
     if not may(request, "view", RetentionRule):
         raise PermissionDenied
-    tenant_id = tenant_id_of(request)
+    tenant_id = acting_tenant_id(request)
     rules = RetentionRule.objects.filter(tenant_id=tenant_id)
     purges = Purge.objects.filter(tenant_id=tenant_id)
     context = frame(
@@ -91,7 +92,7 @@ def retention_class_view(request: HttpRequest, name: str) -> HttpResponse:
     if name not in RecordClass.values:
         raise Http404
     record_class = RecordClass(name)
-    terms = terms_of(tenant_id_of(request))[record_class]
+    terms = terms_of(acting_tenant_id(request))[record_class]
     posted = request.POST if request.method == "POST" else None
     form = DaysForm(posted, initial={"days": terms.days})
     if form.is_bound and form.is_valid() and _changed(request, record_class, form):
@@ -113,7 +114,7 @@ def retention_class_view(request: HttpRequest, name: str) -> HttpResponse:
 def _changed(request: HttpRequest, record_class: RecordClass, form: DaysForm) -> bool:
     try:
         set_retention(
-            tenant_id=tenant_id_of(request),
+            tenant_id=acting_tenant_id(request),
             record_class=record_class,
             actor=actor_of(request),
             **form.cleaned_data,

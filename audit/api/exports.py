@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import FileResponse
-from django.utils.cache import patch_cache_control, patch_vary_headers
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import generics
@@ -27,7 +26,7 @@ from audit.models import ExportJob
 from contextos.core.errors import PROBLEM_CONTENT_TYPE, coded_error
 from contextos.identity.permissions import IsPerson
 from contextos.identity.principals import Principal, principal_of
-from contextos.restkit.views import APIView
+from contextos.restkit.views import PrivateAPIView
 
 
 class IsPersonThemselves(IsPerson):
@@ -43,7 +42,7 @@ class IsPersonThemselves(IsPerson):
         return True
 
 
-class ExportsView(APIView):
+class ExportsView(PrivateAPIView):
     """What all views of exports share."""
 
     permission_classes = [IsPersonThemselves]
@@ -56,15 +55,6 @@ class ExportsView(APIView):
     def window(self) -> Window:
         """What the caller may read now; an ended access is refused here."""
         return window_of(self.principal, self.principal.tenant_id)
-
-    def finalize_response(
-        self, request: Request, response: Any, *args: Any, **kwargs: Any
-    ) -> Response:
-        """Answers belong to the caller alone and are kept nowhere."""
-        final = super().finalize_response(request, response, *args, **kwargs)
-        patch_cache_control(final, private=True, no_store=True)
-        patch_vary_headers(final, ["Authorization"])
-        return final
 
 
 class ExportListView(ExportsView, generics.GenericAPIView[Any]):

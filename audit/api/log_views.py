@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.utils.cache import patch_cache_control, patch_vary_headers
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -18,10 +17,11 @@ from audit.log import consistency_proof, inclusion_proof, latest_checkpoint, lea
 from audit.log_keys import keys_of_log
 from audit.models import Checkpoint, DecisionRow
 from audit.proofs import encoded, proofs_of
+from audit.tombstones import absence_of
 from contextos.core.errors import coded_error
 from contextos.identity.principals import Principal, principal_of
 from contextos.restkit.renderers import JSONRenderer
-from contextos.restkit.views import APIView
+from contextos.restkit.views import PrivateAPIView
 
 _INDEX = OpenApiParameter("index", int, required=True, description="`log_index` of the row.")
 _SIZE = OpenApiParameter("size", int, description="Size of the log; absent: the newest.")
@@ -108,7 +108,7 @@ class LogKeysSerializer(serializers.Serializer[Any]):
     keys = LogKeySerializer(many=True)
 
 
-class LogView(APIView):
+class LogView(PrivateAPIView):
     """What the views of the log share: hashes say nothing, so all of the tenant may ask."""
 
     @property
@@ -131,15 +131,6 @@ class LogView(APIView):
     def size_asked(self, given: int | None) -> int:
         """The size of the log that is asked about: all that is sealed, when none is named."""
         return self.newest().tree_size if given is None else given
-
-    def finalize_response(
-        self, request: Request, response: Response, *args: Any, **kwargs: Any
-    ) -> Response:
-        """Answers belong to the caller alone and are kept nowhere."""
-        final = super().finalize_response(request, response, *args, **kwargs)
-        patch_cache_control(final, private=True, no_store=True)
-        patch_vary_headers(final, ["Authorization"])
-        return final
 
 
 class CheckpointView(LogView):
@@ -251,7 +242,9 @@ class ProofView(LogView):
             rows = rows.filter(agent_id=self.principal.id)
         found = list(rows.order_by("seq"))
         if not found:
-            raise coded_error("records.unknown")
+            if window is None:
+                raise coded_error("records.unknown")
+            raise absence_of(tenant_id=self.tenant_id, decision_id=decision_id[:40])
         if window is not None:
             window.require(*(row.created_at for row in found))
         return found

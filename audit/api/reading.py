@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from django.utils.cache import patch_cache_control, patch_vary_headers
-from rest_framework.request import Request
-from rest_framework.response import Response
-
 from audit.access import Window, window_of
 from contextos.core.events import Actor
 from contextos.identity.permissions import IsPerson
 from contextos.identity.principals import principal_of
-from contextos.restkit.views import APIView
+from contextos.restkit.views import PrivateAPIView
 
 
-class ReadingView(APIView):
+class ReadingView(PrivateAPIView):
     """Agents are refused, and so is a person without a role that reads records."""
 
     permission_classes = [IsPerson]
@@ -30,12 +24,3 @@ class ReadingView(APIView):
     def actor(self) -> Actor:
         """The caller, as the log names them."""
         return principal_of(self.request).as_actor()
-
-    def finalize_response(
-        self, request: Request, response: Response, *args: Any, **kwargs: Any
-    ) -> Response:
-        """Answers belong to the caller alone and are kept nowhere."""
-        final = super().finalize_response(request, response, *args, **kwargs)
-        patch_cache_control(final, private=True, no_store=True)
-        patch_vary_headers(final, ["Authorization"])
-        return final

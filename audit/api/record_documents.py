@@ -76,7 +76,7 @@ class DecisionSerializer(serializers.Serializer[Any]):
 
 
 def row_document(row: StoredRecord) -> dict[str, Any]:
-    """A row of a list: the record as it is hashed; of a purged one what its head still says.
+    """A row of a list: the record as it is hashed; of a damaged one what its head still says.
 
     Its place in the log is no part of it, and stands with the rows of the decision.
     """
@@ -87,9 +87,7 @@ def decision_document(rows: Sequence[StoredRecord]) -> dict[str, Any]:
     """One decision as the contract spells it."""
     return {
         "decision_id": rows[0].head.decision_id,
-        "rows": [
-            {"record": row.record or _remains(row), "log_index": row.log_index} for row in rows
-        ],
+        "rows": [{"record": row_document(row), "log_index": row.log_index} for row in rows],
     }
 
 

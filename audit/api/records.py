@@ -15,6 +15,7 @@ from audit.models import DecisionRow
 from audit.record_filter import RecordFilter, read_filter
 from audit.record_texts import rows_of_decision, with_texts
 from audit.search import page_of_records
+from audit.tombstones import absence_of
 from audit.views_recorded import record_search, record_view
 from contextos.core.errors import coded_error
 from contextos.restkit.pagination import KeysetPagination, read_cursor, write_cursor
@@ -83,7 +84,7 @@ class RecordView(ReadingView):
         window = self.window
         rows = rows_of_decision(tenant_id=window.tenant_id, decision_id=decision_id[:40])
         if not rows:
-            raise coded_error("records.unknown")
+            raise absence_of(tenant_id=window.tenant_id, decision_id=decision_id[:40])
         window.require(*(row.head.created_at for row in rows))
         record_view(window=window, actor=self.actor, decision_id=decision_id, surface=SURFACE)
         return Response(documents.decision_document(rows))

@@ -10,13 +10,13 @@ from typing import Any
 from audit.artefacts import read_artefact
 from audit.export.files import sha256_of
 from audit.export.offline import ed25519, verify
+from audit.log_keys import state_of
 from audit.models import Artefact
 from contextos.core import strict_json
 from contextos.core.canonical import canonicalise
 from contextos.core.clock import format_time
 from contextos.core.dsse import sign_envelope
 from contextos.core.errors import ContextOSError
-from contextos.core.keystore import KeyRecord
 from contextos.core.signing import KeyPurpose
 from contextos.identity.keyring import key_store, signer_for
 
@@ -81,19 +81,13 @@ def keys_document() -> bytes:
             {
                 **each.key.jwk(),
                 "created_at": format_time(each.created_at),
-                "state": _state(each),
+                "state": state_of(each),
             }
             for each in key_store().keys(purpose)
         ]
         for purpose in _PUBLIC
     }
     return canonicalise(held) + b"\n"
-
-
-def _state(key: KeyRecord) -> str:
-    if key.revoked_at is not None:
-        return "revoked"
-    return "active" if key.active else "retired"
 
 
 def pack(members: Path, target: Path, statement: Mapping[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from audit.export.proofs import ProofMaker
 from audit.export.scratch import Distinct, Ids
 from audit.log import consistency_proof, latest_checkpoint, log_indexes
 from audit.models import AuditEvent, Checkpoint, DecisionBody, DecisionRow, LogLeaf, UnsealedLeaf
+from audit.proofs import encoded
 from contextos.core.canonical import canonicalise
 from contextos.core.clock import format_time
 from contextos.core.errors import coded_error
@@ -127,7 +127,7 @@ class LogPart:
         return number
 
     def _line(self, head: dict[str, Any], place: int) -> bytes:
-        hashes = [base64.b64encode(each).decode() for each in self._proofs.proof(place)]
+        hashes = encoded(self._proofs.proof(place))
         return canonicalise({**head, "log_index": place, "hashes": hashes}) + b"\n"
 
     # --- nothing left out -------------------------------------------------------------------------
@@ -264,8 +264,7 @@ class LogPart:
             hashes = consistency_proof(
                 tenant_id=self._tenant_id, first=earlier.tree_size, second=size
             )
-            spelled = [base64.b64encode(each).decode() for each in hashes]
-            document = {"checkpoint": earlier.text, "hashes": spelled}
+            document = {"checkpoint": earlier.text, "hashes": encoded(hashes)}
         (self._members / "consistency.json").write_bytes(canonicalise(document) + b"\n")
 
     def _write_text(self, name: str, text: str) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import structlog
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import Max, Q
 
 from audit.access import window_of
 from audit.export.calendar import next_run, period_before, require_zone
@@ -221,7 +221,9 @@ def _tell(row: ReportDefinition, what: str, actor: Actor, **data: Any) -> None:
     )
 
 
-def last_export(row: ReportDefinition) -> ExportJob | None:
-    """The newest file of a report."""
-    run = row.runs.select_related("export").order_by("-pk").first()
-    return run.export if run else None
+def last_exports(rows: Iterable[ReportDefinition]) -> dict[str, ExportJob]:
+    """The newest file of each report that has one, by the report's id."""
+    of_these = ReportRun.objects.filter(report__in=[row.pk for row in rows]).order_by()
+    newest = of_these.values("report").annotate(newest=Max("pk")).values("newest")
+    runs = ReportRun.objects.filter(pk__in=newest).select_related("export")
+    return {run.report_id: run.export for run in runs}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 
 import structlog
@@ -29,11 +31,13 @@ from audit.models import ExportJob
 from audit.record_filter import read_filter
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
+from contextos.core.ids import parse_id
 from contextos.ending import is_ending
 from contextos.identity.models import Tenant
 
 log = structlog.get_logger(__name__)
 _PAUSE_SECONDS = 5.0
+_SETTLED_SECONDS = 2.0  # a record is written by one statement, within milliseconds
 Pulse = Callable[[ExportJob], None]
 
 
@@ -172,12 +176,21 @@ def _write_all(
 def _write_sample(
     job: ExportJob, writer: Writer, drawn: Sampled, totals: Totals, pulse: Pulse
 ) -> None:
+    time.sleep(_unsettled_seconds(job, utcnow()))
     totals.population = drawn.draw(lambda: keep_lease(job))
     with closing(drawn.blocks()) as blocks:
         for block in blocks:
             _add(writer, block, totals)
     _report(job, writer, totals, job.last)
     pulse(job)
+
+
+def _unsettled_seconds(job: ExportJob, now: datetime) -> float:
+    """How long records older than the last one may still come: an id is made before its row is
+    committed. One that came after the draw would make the bundle count more than was drawn from."""
+    if not job.last:
+        return 0.0
+    return max(0.0, _SETTLED_SECONDS - (now - parse_id(job.last).created_at).total_seconds())
 
 
 def _add(writer: Writer, block: Block, totals: Totals) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from audit.reports.figures import middle, nine_of_ten, share
 from audit.reports.reading import EventSeen, events_in
-from audit.reports.types import Cell, Column, Contents, Figure, Kind, Period, RecordRef
+from audit.reports.types import Cell, Column, Contents, Figure, Kind, Period
 
 QUICK_SECONDS = 3.0  # nobody reads a request in less
 VOTED, REFUSED = "approval.voted", "approval.vote_refused"
@@ -64,7 +64,7 @@ def approvals_by_person(tenant_id: str, period: Period) -> Contents:
             Column("Last vote", Kind.MOMENT),
         ),
         rows=tuple((name, *_by_person(theirs)) for name, theirs in ordered),
-        refs=tuple(_ref(theirs[0].event) for _, theirs in ordered),
+        refs=tuple(theirs[0].event.ref for _, theirs in ordered),
         notes=found.notes,
     )
 
@@ -162,7 +162,7 @@ def quick_votes(tenant_id: str, period: Period) -> Contents:
             )
             for vote in quick
         ),
-        refs=tuple(_ref(vote.event) for vote in quick),
+        refs=tuple(vote.event.ref for vote in quick),
         notes=found.notes,
     )
 
@@ -194,7 +194,7 @@ def self_approval_attempts(tenant_id: str, period: Period) -> Contents:
             )
             for event in found.rows
         ),
-        refs=tuple(_ref(event) for event in found.rows),
+        refs=tuple(event.ref for event in found.rows),
         notes=found.notes,
     )
 
@@ -208,7 +208,3 @@ def _vote(event: EventSeen) -> _Vote:
 def _waits(events: Iterable[EventSeen]) -> list[float]:
     spans = [(event.at, event.moment("asked_at")) for event in events]
     return [max(0.0, (at - asked).total_seconds()) for at, asked in spans if asked is not None]
-
-
-def _ref(event: EventSeen) -> RecordRef:
-    return RecordRef("event", event.event_id)

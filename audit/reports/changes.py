@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from audit.actions import title_of
 from audit.reports.reading import EventSeen, Seen, actions_under, events_about, events_in
-from audit.reports.types import Cell, Column, Contents, Figure, Kind, Period, RecordRef
+from audit.reports.types import Cell, Column, Contents, Figure, Kind, Period
 
 PUBLISHED = ("adapter_version.published", "adapter_version.rolled_back")
 REVIEWED = "adapter_version.reviewed"
@@ -62,7 +62,7 @@ def widenings(tenant_id: str, period: Period) -> Contents:
             )
             for event in wider
         ),
-        refs=_refs(wider),
+        refs=tuple(event.ref for event in wider),
         notes=found.notes,
     )
 
@@ -90,7 +90,7 @@ def governing_changes(tenant_id: str, period: Period) -> Contents:
         ),
         columns=_LISTED,
         rows=tuple(_listed(event) for event in found.rows),
-        refs=_refs(found.rows),
+        refs=tuple(event.ref for event in found.rows),
         notes=found.notes,
     )
 
@@ -103,7 +103,7 @@ def erasures(tenant_id: str, period: Period) -> Contents:
         figures=_by_action(found, "erasure.carried_out", "erasure.refused", "hold.placed"),
         columns=_LISTED,
         rows=tuple(_listed(event) for event in found.rows),
-        refs=_refs(found.rows),
+        refs=tuple(event.ref for event in found.rows),
         notes=(*found.notes, "An erased value leaves its commitment: every proof stays valid."),
     )
 
@@ -118,7 +118,7 @@ def exports(tenant_id: str, period: Period) -> Contents:
         ),
         columns=_LISTED,
         rows=tuple(_listed(event) for event in found.rows),
-        refs=_refs(found.rows),
+        refs=tuple(event.ref for event in found.rows),
         notes=found.notes,
     )
 
@@ -150,7 +150,3 @@ def _listed(event: EventSeen) -> tuple[Cell, ...]:
 def _by_action(found: Seen[EventSeen], *actions: str) -> tuple[Figure, ...]:
     counted = Counter(event.action for event in found.rows)
     return tuple(Figure(title_of(action), counted[action]) for action in actions)
-
-
-def _refs(events: Sequence[EventSeen]) -> tuple[RecordRef, ...]:
-    return tuple(RecordRef("event", event.event_id) for event in events)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import Count
@@ -12,7 +11,7 @@ from django.db.models import Count
 from audit.decision_record import OUTCOMES, TERMINAL, DecisionStatus
 from audit.reports.figures import share
 from audit.reports.reading import DecisionSeen, EventSeen, decisions_in, events_in, heads_in
-from audit.reports.types import Cell, Column, Contents, Figure, Kind, Period, RecordRef
+from audit.reports.types import Cell, Column, Contents, Figure, Kind, Period
 
 CORRECTED = "call.mode_corrected"
 UNRESOLVED = "(not resolved)"
@@ -26,8 +25,8 @@ def overridden_modes(tenant_id: str, period: Period) -> Contents:
     found = decisions_in(heads_in(tenant_id, period).filter(seq=1), worth=_may_be_overridden)
     lowered = [row for row in found.rows if _is_overridden(row)]
     corrected = events_in(tenant_id, period, [CORRECTED])
-    lines = [(_lowered(row), RecordRef("decision", row.decision_id)) for row in lowered]
-    lines += [(_corrected(event), RecordRef("event", event.event_id)) for event in corrected.rows]
+    lines = [(_lowered(row), row.ref) for row in lowered]
+    lines += [(_corrected(event), event.ref) for event in corrected.rows]
     lines.sort(key=lambda line: str(line[0][0]), reverse=True)
     return Contents(
         figures=(
@@ -116,7 +115,7 @@ def expired_requests(tenant_id: str, period: Period) -> Contents:
             )
             for row in found.rows
         ),
-        refs=_refs(found.rows),
+        refs=tuple(row.ref for row in found.rows),
         notes=found.notes,
     )
 
@@ -187,7 +186,3 @@ def _approval(row: DecisionSeen) -> dict[str, Any]:
 
 def _votes(row: DecisionSeen) -> list[Any]:
     return _approval(row).get("votes") or []
-
-
-def _refs(rows: Iterable[DecisionSeen]) -> tuple[RecordRef, ...]:
-    return tuple(RecordRef("decision", row.decision_id) for row in rows)

@@ -8,7 +8,7 @@ from audit.decision_record import TERMINAL, DecisionStatus
 from audit.models import DecisionRow
 from audit.reports.figures import middle
 from audit.reports.reading import DecisionSeen, EventSeen, decisions_in, events_in, heads_in
-from audit.reports.types import Cell, Column, Contents, Figure, Kind, Period, RecordRef
+from audit.reports.types import Cell, Column, Contents, Figure, Kind, Period
 from contextos.core.clock import utcnow
 
 SETTLED, AGAIN = "call.reconciled", "call.run_again"
@@ -40,7 +40,7 @@ def unknown_outcomes(tenant_id: str, period: Period) -> Contents:
             Column("Evidence"),
         ),
         rows=tuple(rows),
-        refs=tuple(RecordRef("decision", row.decision_id) for row in found.rows),
+        refs=tuple(row.ref for row in found.rows),
         notes=found.notes,
     )
 

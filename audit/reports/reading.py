@@ -12,9 +12,11 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from audit.actions import catalogue
 from audit.decisions import MAX_RECORD_BYTES
 from audit.models import AuditEvent, DecisionBody, DecisionRow
-from audit.reports.types import Period
+from audit.reports.types import Period, RecordRef
+from audit.selectors import told_by
 from contextos.core import strict_json
 from contextos.core.clock import parse_time
+from contextos.core.errors import ContextOSError
 from contextos.core.ids import first_id
 
 MOST = 20_000
@@ -30,13 +32,14 @@ class Seen(Generic[T]):
     rows: tuple[T, ...]
     is_cut: bool
     looked_at: int
+    unreadable: int = 0
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader has to know of the limit."""
-        if not self.is_cut:
-            return ()
-        return (f"Only the latest {self.looked_at:,} rows were looked at; choose fewer days.",)
+        """What a reader has to know of what is left out."""
+        cut = f"Only the latest {self.looked_at:,} rows were looked at; choose fewer days."
+        gone = f"Left out, since their text can't be read: {self.unreadable:,}. Check the log."
+        return (*([cut] if self.is_cut else ()), *([gone] if self.unreadable else ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,11 @@ class EventSeen:
     subject_id: str
     reason: str
     data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ref(self) -> RecordRef:
+        """For a line that rests on it."""
+        return RecordRef("event", self.event_id)
 
     def text(self, *names: str) -> str:
         """The first of these members that says something."""
@@ -68,6 +76,11 @@ class DecisionSeen:
     decision_id: str
     at: datetime
     record: Mapping[str, Any]
+
+    @property
+    def ref(self) -> RecordRef:
+        """For a line that rests on it."""
+        return RecordRef("decision", self.decision_id)
 
     @property
     def capability(self) -> str:
@@ -139,27 +152,30 @@ def decisions_in(
     )
     texts = rows.annotate(text=Subquery(body.values("text")[:1])).order_by("-record_id")
     found = list(texts.values_list("decision_id", "created_at", "text")[: most + 1])
-    read = tuple(
-        DecisionSeen(name, at, _read(text))
+    read = [
+        DecisionSeen(name, at, _read(text or ""))
         for name, at, text in found[:most]
-        if text and (worth is None or worth(text))
-    )
-    return Seen(read, len(found) > most, min(len(found), most))
+        if worth is None or not text or worth(text)
+    ]
+    sound = tuple(row for row in read if row.record)
+    return Seen(sound, len(found) > most, min(len(found), most), len(read) - len(sound))
 
 
 def _event(row: AuditEvent) -> EventSeen:
-    record = _read(row.text)
-    actor = record["actor"]
+    told = told_by(row)
     return EventSeen(
         event_id=row.event_id,
         action=row.action,
         at=row.created_at,
-        who=str(actor.get("display") or actor["id"]),
+        who=told.who,
         subject_id=row.subject_id,
-        reason=str(record.get("reason") or ""),
-        data=record.get("data") or {},
+        reason=told.reason,
+        data=told.data,
     )
 
 
-def _read(text: str) -> dict[str, Any]:
-    return dict(strict_json.loads_object(text, max_bytes=MAX_RECORD_BYTES))
+def _read(text: str) -> Mapping[str, Any]:
+    try:
+        return strict_json.loads_object(text, max_bytes=MAX_RECORD_BYTES)
+    except ContextOSError:
+        return {}

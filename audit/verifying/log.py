@@ -9,7 +9,7 @@ from django.db import connection
 
 from audit import merkle
 from audit.decisions import MAX_RECORD_BYTES
-from audit.models import LogHead, UnsealedLeaf
+from audit.models import Checkpoint, LogHead, UnsealedLeaf
 from audit.tombstones import purge_faults
 from audit.verifying.checkpoints import Signers
 from audit.verifying.findings import Finding, Kind, Report
@@ -85,11 +85,15 @@ def verify_tenant(
 
 
 def logs_there_are(outside: Path) -> list[str]:
-    """Every tenant with a log, with leaves that wait, or with files outside."""
-    heads = set(LogHead.objects.values_list("tenant_id", flat=True))
-    waiting = UnsealedLeaf.objects.order_by("tenant_id").values_list("tenant_id", flat=True)
+    """Every tenant with a log, with leaves that wait, or with files outside; one whose head
+    somebody took away still has its checkpoints."""
+    named = {
+        tenant_id
+        for rows in (LogHead.objects, Checkpoint.objects, UnsealedLeaf.objects)
+        for tenant_id in rows.order_by("tenant_id").values_list("tenant_id", flat=True).distinct()
+    }
     folders = {each.name for each in outside.iterdir() if each.is_dir()} if outside.is_dir() else ()
-    return sorted({*heads, *waiting.distinct(), *folders})
+    return sorted({*named, *folders})
 
 
 def _strangers(tenant_id: str) -> list[Finding]:

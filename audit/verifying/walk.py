@@ -14,7 +14,7 @@ from itertools import islice
 from django.db.models import Max, Min
 
 from audit import merkle
-from audit.log import root_at
+from audit.log import root_at, tree_size_of
 from audit.models import Checkpoint, LogHead, LogLeaf, LogNode
 from audit.verifying.checkpoints import SignedSizes, Signers
 from audit.verifying.findings import Kind, Report
@@ -184,8 +184,7 @@ def _check_strange_nodes(report: Report, size: int) -> None:
 
 def _tell_unless_grown(report: Report, kind: Kind, said: str) -> None:
     """The log may have grown since the head was read: then all of it has moved on together."""
-    now = LogHead.objects.filter(pk=report.tenant_id).values_list("tree_size", flat=True).first()
-    if now == report.tree_size:
+    if tree_size_of(report.tenant_id) == report.tree_size:
         report.add(kind, said, report.tree_size)
 
 

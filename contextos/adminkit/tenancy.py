@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.admin import AdminSite
-from django.core.exceptions import FieldDoesNotExist
+from django.core.exceptions import FieldDoesNotExist, PermissionDenied
 from django.db.models import Field, Model, QuerySet
 from django.db.models.constants import LOOKUP_SEP
 from django.http import HttpRequest
@@ -18,6 +18,14 @@ def acting_tenant(request: HttpRequest) -> Model | None:
     """The tenant chosen for this request by identity's middleware."""
     tenant: Model | None = getattr(request, "acting_tenant", None)
     return tenant
+
+
+def acting_tenant_id(request: HttpRequest) -> str:
+    """Its id, for pages that are nothing without a tenant."""
+    tenant = acting_tenant(request)
+    if tenant is None:
+        raise PermissionDenied
+    return str(tenant.pk)
 
 
 def rows_of_tenant(rows: QuerySet[Any], lookup: str, tenant: Model | None) -> QuerySet[Any]:

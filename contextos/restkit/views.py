@@ -1,12 +1,14 @@
-"""The base of every REST view."""
+"""The bases of every REST view."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from django.utils.cache import patch_cache_control, patch_vary_headers
 from rest_framework import views
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from contextos.core.errors import coded_error
 
@@ -32,6 +34,19 @@ class APIView(views.APIView):
         if not plain or asked.get("QUERY_STRING") or self.format_kwarg is not None:
             return super().perform_content_negotiation(request, force)
         return renderers[0], renderers[0].media_type
+
+
+class PrivateAPIView(APIView):
+    """Answers belong to the caller alone and are kept nowhere."""
+
+    def finalize_response(
+        self, request: Request, response: Any, *args: Any, **kwargs: Any
+    ) -> Response:
+        """Said to every cache on the way."""
+        final = super().finalize_response(request, response, *args, **kwargs)
+        patch_cache_control(final, private=True, no_store=True)
+        patch_vary_headers(final, ["Authorization"])
+        return final
 
 
 def _is_unreadable(request: Request) -> bool:

@@ -8,10 +8,8 @@ from datetime import datetime
 
 from audit.actions import title_of
 from audit.models import AuditEvent
-from audit.selectors import EventFilter, events_of
+from audit.selectors import EventFilter, events_of, told_by
 from contextos.adminkit.links import admin_url
-from contextos.core import strict_json
-from contextos.core.errors import ContextOSError
 from contextos.core.text import reveal_invisible
 
 LONGEST = 200
@@ -44,22 +42,13 @@ def timeline_of(tenant_id: str, subject_kind: str, subject_ids: Iterable[str]) -
 
 
 def _moment(event: AuditEvent) -> Moment:
-    record = _record(event)
-    actor = record.get("actor")
-    name = actor.get("display") if isinstance(actor, dict) else None
+    told = told_by(event)
     return Moment(
         event_id=event.event_id,
         action=event.action,
         title=title_of(event.action),
-        who=reveal_invisible(str(name or event.actor_id)),
+        who=reveal_invisible(told.who),
         at=event.created_at,
-        reason=reveal_invisible(str(record.get("reason") or "")),
+        reason=reveal_invisible(told.reason),
         url=admin_url(AuditEvent, "change", event.pk),
     )
-
-
-def _record(event: AuditEvent) -> dict[str, object]:
-    try:
-        return dict(strict_json.loads_object(event.text))
-    except ContextOSError:
-        return {}

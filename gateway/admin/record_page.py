@@ -62,7 +62,7 @@ def record_page(request: HttpRequest, decision_id: str) -> HttpResponse:
         "rows": [_shown_row(row) for row in rows],
         "proof": proof_of(rows),
         "proof_url": reverse("admin:gateway_record_proof", args=[decision_id]),
-        "is_purged": not records,
+        "is_readable": bool(records),
         "may_replay": bool(records),
     }
     if records:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.utils.cache import patch_cache_control, patch_vary_headers
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,7 +11,7 @@ from rest_framework.response import Response
 from audit.access import Window, window_of
 from contextos.identity.permissions import IsPerson
 from contextos.identity.principals import Principal, principal_of
-from contextos.restkit.views import APIView
+from contextos.restkit.views import PrivateAPIView
 from gateway.api.descriptions import component
 from gateway.replaying.services import export_packet, replay, takes_values
 from registry.api.bodies import NothingBody
@@ -66,7 +65,7 @@ ERASED = OpenApiExample(
 )
 
 
-class ReplayingView(APIView):
+class ReplayingView(PrivateAPIView):
     """What the views of replay share: people who may read records, within their window."""
 
     permission_classes = [IsPerson]
@@ -79,15 +78,6 @@ class ReplayingView(APIView):
     def window(self) -> Window:
         """What the caller may read now."""
         return window_of(self.principal, self.principal.tenant_id)
-
-    def finalize_response(
-        self, request: Request, response: Response, *args: Any, **kwargs: Any
-    ) -> Response:
-        """Answers belong to the caller alone and are kept nowhere."""
-        final = super().finalize_response(request, response, *args, **kwargs)
-        patch_cache_control(final, private=True, no_store=True)
-        patch_vary_headers(final, ["Authorization"])
-        return final
 
 
 class ReplayView(ReplayingView):

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from approvals.keepers import who_could_decide
 from approvals.models import ApprovalRequest, Vote
-from approvals.selectors import who_could_decide
 from approvals.services import groups
 from approvals.services.votes import Ballot, cast_vote
 from audit.models import AuditEvent

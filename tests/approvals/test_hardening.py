@@ -11,9 +11,10 @@ from django.utils import timezone
 
 from approvals.models import ApprovalRequest
 from approvals.services.remarks import answer, ask
-from approvals.services.requests import LONGEST_PAUSE
+from approvals.services.requests import LONGEST_PAUSE, expire_due
 from approvals.states import RequestState
 from audit.decisions import rows_of
+from contextos.core.errors import ContextOSError
 from gateway.amounts import amount_in
 from gateway.models import ToolCall
 from gateway.resume import approval_decided
@@ -97,3 +98,24 @@ def test_questions_keep_a_request_alive_for_a_week_in_all_and_not_for_ever() -> 
     request.refresh_from_db()
     assert not request.question_open, "the clock goes on; the question stands there all the same"
     assert request.remarks.count() == 3
+
+
+@pytest.mark.django_db
+@pytest.mark.proves("D1")
+def test_a_second_question_stops_the_clock_only_for_what_the_first_left_of_the_week() -> None:
+    world = ready(GateWorld)
+    request, _ = world.proposed()
+    now, spent = timezone.now(), LONGEST_PAUSE - timedelta(hours=1)
+    asked = ApprovalRequest.objects.filter(pk=request.pk)
+    asked.update(
+        paused_ms=int(spent.total_seconds() * 1000),
+        question_open=True,
+        question_since=now - timedelta(minutes=30),
+        expires_at=now - timedelta(minutes=10),
+    )
+    assert expire_due(now) == 0, "half of the hour that was left is over"
+    asked.update(question_since=now - timedelta(hours=2))
+    with pytest.raises(ContextOSError, match="expired"):
+        world.vote(asked.get(), "fin1")
+    assert expire_due(now) == 1
+    assert asked.get().state == RequestState.EXPIRED

@@ -6,7 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
 
 from audit.access import window_of
@@ -30,6 +33,7 @@ from tests.identity.signed_in import browser_of
 
 pytestmark = pytest.mark.django_db
 
+_ACCESSES = "admin:audit_auditoraccess_changelist"
 OCTOBER = datetime(2026, 10, 1, tzinfo=UTC)
 NOVEMBER = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -60,6 +64,44 @@ def refusal(user: Any, tenant: Tenant) -> ContextOSError:
     with pytest.raises(ContextOSError) as caught:
         window_of(user, tenant)
     return caught.value
+
+
+@pytest.mark.proves("E3")
+def test_the_front_page_shows_an_auditor_no_event_of_another_period(acme: Tenant) -> None:
+    auditor = make_user("aude")
+    granted(auditor, acme)
+    front = browser_of(auditor, acme).get("/admin/")
+    assert front.status_code == 200
+    assert "Auditor given access" not in front.text, "it was given after the end of October"
+    assert (
+        "Auditor given access"
+        in browser_of(make_member(acme, "operator"), acme).get("/admin/").text
+    )
+
+
+@pytest.mark.proves("E3")
+def test_an_auditor_without_an_access_has_a_front_page_without_events(acme: Tenant) -> None:
+    auditor = make_member(acme, "auditor")
+    AuditorAccess.objects.filter(user=auditor).delete()
+    front = browser_of(auditor, acme).get("/admin/")
+    assert front.status_code == 200
+    assert "Open the whole record" not in front.text
+
+
+def test_the_list_of_auditors_takes_no_statement_for_each(acme: Tenant) -> None:
+    browser, address = browser_of(make_member(acme, "platform_admin"), acme), _ACCESSES
+
+    def statements() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            assert browser.get(reverse(address)).status_code == 200
+        return len(asked)
+
+    granted(make_user("aude"), acme)
+    statements()  # the first page of a session reads more
+    one = statements()
+    for name in ("otto", "olga"):
+        granted(make_user(name), acme)
+    assert statements() == one
 
 
 @pytest.mark.proves("E3")

@@ -57,6 +57,18 @@ def test_text_of_others_is_escaped_and_its_invisible_parts_shown(
         assert "⟨U+202E⟩" in page
 
 
+def test_an_event_whose_text_was_damaged_keeps_no_page_from_being_shown(
+    acme: Tenant, event: AuditEvent
+) -> None:
+    with triggers_asleep(connection):
+        AuditEvent.objects.filter(pk=event.pk).update(text="{damaged")
+    browser = browser_of(make_member(acme, "auditor"), acme)
+    own_page = reverse("admin:audit_auditevent_change", args=[event.pk])
+    for address in ("/admin/", reverse(LIST), own_page):
+        assert browser.get(address).status_code == 200, address
+    assert "tampered with" in browser.get(own_page).text
+
+
 @pytest.mark.proves("E2")
 def test_a_tampered_row_is_called_so(acme: Tenant, event: AuditEvent) -> None:
     with triggers_asleep(connection):

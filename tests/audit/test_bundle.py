@@ -23,7 +23,7 @@ from audit.log import inclusion_proof, latest_checkpoint
 from audit.models import AuditEvent
 from contextos.core import strict_json
 from contextos.core.canonical import canonicalise
-from contextos.core.clock import format_time
+from contextos.core.clock import format_time, utcnow
 from contextos.core.dsse import sign_envelope
 from contextos.core.signing import Ed25519Signer, KeyPurpose
 from contextos.identity.keyring import key_store, signer_for
@@ -302,11 +302,42 @@ def test_a_sample_is_the_one_its_seed_draws(world: ExportWorld, tmp_path: Path) 
     report = verdict(folder)
     assert (job.rows, report.wrong) == (2, [])
     assert "the sample is the one its seed draws: 2 of 6 records, seed audit-2026" in report.proved
+    assert any("is the word of who made the bundle" in line for line in report.open)
     again, _ = world.export("jsonl", sample={"size": 2, "seed": "audit-2026"})
     assert again.rows == 2
 
     seeds = [verdict_of_seed(folder, seed) for seed in ("a", "b", "c", "d", "e", "f", "g", "h")]
     assert not all(seeds), "another seed draws another sample"
+
+
+def test_json_that_is_too_deep_is_told_in_words(folder: Path) -> None:
+    (folder / "keys.json").write_text("[" * 100_000)
+    with_new_sums(folder)
+    (said,) = verdict(folder).wrong
+    assert said.startswith("The bundle is malformed (RecursionError")
+
+
+def test_a_record_committed_late_is_still_drawn_from(
+    world: ExportWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its id was made before that of the newest record: it belongs to the population."""
+    newest = utcnow()
+    world.record(created_at=newest, approvals=())
+    waited: list[float] = []
+
+    def others_go_on(seconds: float) -> None:
+        waited.append(seconds)
+        world.record(created_at=newest - timedelta(milliseconds=5), approvals=())
+        seal(world)
+
+    monkeypatch.setattr("audit.export.runner._SETTLED_SECONDS", 60.0)  # however slow we are
+    monkeypatch.setattr("audit.export.runner.time.sleep", others_go_on)
+    _, path = world.export("bundle", sample={"size": 2, "seed": "audit-2026"})
+    monkeypatch.undo()
+    assert [0 < seconds <= 60 for seconds in waited] == [True]
+    report = verdict(unpacked(path, tmp_path / "sample"))
+    assert report.wrong == []
+    assert "the sample is the one its seed draws: 2 of 8 records, seed audit-2026" in report.proved
 
 
 def verdict_of_seed(folder: Path, seed: str) -> bool:

@@ -10,12 +10,12 @@ from django.db import IntegrityError, InternalError, connection, transaction
 from audit.holds import (
     confirm_release,
     held_decisions,
-    holds_over,
     place_hold,
     propose_release,
+    selection_of,
     withdraw_proposal,
 )
-from audit.models import AuditEvent, LegalHold
+from audit.models import AuditEvent, DecisionRow, LegalHold
 from audit.selections import Selection
 from contextos.core.errors import ContextOSError
 from contextos.core.events import Actor
@@ -56,7 +56,7 @@ def test_a_hold_covers_what_meets_all_of_its_terms(
     hold = _hold(acme, **what)
     found = held_decisions(tenant_id=acme.pk, decision_ids=[name])
     assert found == ({name} if covered else set())
-    assert holds_over(tenant_id=acme.pk, decision_id=name) == ([hold] if covered else [])
+    assert DecisionRow.objects.filter(selection_of(hold).condition()).exists() == covered
 
 
 def test_one_person_does_not_release_a_hold(acme: Tenant) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from django.core import mail
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from audit.export.calendar import next_run, period_before
@@ -218,3 +220,24 @@ def test_a_report_is_defined_changed_and_run_on_its_pages(
     assert row.cadence == "daily"
     listed = browser.get(reverse("admin:audit_reportdefinition_changelist"))
     assert b"Refunds over time" in listed.content
+
+
+def test_the_list_reads_the_newest_files_of_all_reports_at_once(world: ExportWorld) -> None:
+    browser = browser_of(make_member(world.tenant, "operator"), world.tenant)
+
+    def statements() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            page = browser.get("/admin/audit/reportdefinition/")
+        assert ExportJob.objects.order_by("-pk").values_list("pk", flat=True)[0] in page.text
+        return len(asked)
+
+    def with_a_file(name: str) -> None:
+        row = _defined(world, name=name)
+        run_report(tenant_id=world.tenant.pk, report_id=row.pk, actor=world.actor)
+
+    with_a_file("First")
+    statements()  # the first page of a session reads more
+    one = statements()
+    with_a_file("Second")
+    with_a_file("Third")
+    assert statements() == one

@@ -31,14 +31,15 @@ from audit.purging import apply_retention
 from audit.retention import set_retention, terms_of
 from audit.selections import Selection
 from audit.services import record_event
-from audit.tombstones import leaves_hash, purge_faults, purge_of_decision, purged_leaves
+from audit.tombstones import leaves_hash, purge_faults, purged_leaves
 from contextos.core.clock import format_time, utcnow
 from contextos.core.errors import ContextOSError, coded_error
 from contextos.identity.models import Tenant
 from tests.audit.logs import facts, seal_all
 from tests.audit.old_rows import ago, decision, event, value
-from tests.factories import SYSTEM
+from tests.factories import SYSTEM, make_member, make_user_token
 from tests.putting_back import triggers_asleep
+from tests.registry.api.calls import Caller
 
 pytestmark = [pytest.mark.django_db, pytest.mark.proves("E6")]
 GATE = "GATE_FINANCE_APPROVAL"
@@ -68,8 +69,9 @@ def test_records_past_their_time_are_purged_and_younger_ones_stay(acme: Tenant) 
     assert (done["record.other"], done["record.gated"]) == (2, 2)
     assert not Payload.objects.filter(decision_id__in=[old, very_old]).exists()
     assert DecisionMention.objects.filter(kind="gate").count() <= 1
-    assert purge_of_decision(tenant_id=acme.pk, decision_id=old) is not None
-    assert purge_of_decision(tenant_id=acme.pk, decision_id=young) is None
+    reader = Caller(make_user_token(make_member(acme, "operator"), acme).token)
+    for path, status in ((old, 410), (young, 200), (f"{old}/proof", 410), ("dec_none", 404)):
+        assert reader.get(f"decision-records/{path}").status_code == status, path
     assert apply_retention()["record.other"] == 0, "once is enough"
 
 

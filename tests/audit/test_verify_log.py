@@ -18,7 +18,7 @@ from audit.event_record import hashed_text, leaf_hash
 from audit.models import Checkpoint, DecisionBody, LogHead, LogLeaf, OutsideMark, UnsealedLeaf
 from audit.sealer import Sealer
 from audit.verifying.findings import Kind, Report
-from audit.verifying.log import MOST_NAMED, verify_tenant
+from audit.verifying.log import MOST_NAMED, logs_there_are, verify_tenant
 from audit.verifying.walk import Part
 from contextos.core import strict_json
 from contextos.core.signing import KeyPurpose
@@ -305,6 +305,17 @@ def test_a_truncated_log_whose_marks_were_moved_back_is_still_found(outside: Pat
     report = verified(outside)
     assert kinds(report) == {Kind.OUTSIDE_DIFFERS}
     assert report.first_bad_index == report.tree_size
+
+
+def test_a_log_whose_head_was_taken_away_is_still_looked_at(tmp_path: Path) -> None:
+    """Also where nobody has the files: its checkpoints and leaves are there all the same."""
+    small_log()
+    LogHead.objects.all().delete()
+    OutsideMark.objects.all().delete()
+    nowhere = tmp_path / "nowhere"
+    assert logs_there_are(nowhere) == [TENANT]
+    found = kinds(verify_tenant(TENANT, outside=nowhere))
+    assert found == {Kind.LEAF_EXTRA, Kind.CHECKPOINT, Kind.NODE}
 
 
 def test_a_record_nobody_queued_is_found(outside: Path) -> None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from approvals.models import ApprovalRequest, Remark
 from audit.models import Payload
 from tests.approvals.admin.desk import QUEUE, Desk, page
-from tests.approvals.admin.rows import VIEW
+from tests.approvals.admin.rows import TERMS, VIEW
 
 HOSTILE = "<script>alert(1)</script><b>bold</b> \u202egnp.exe\u200b\u2066 zero\u200dwidth &amp;"
 SHOWN = (
@@ -115,6 +115,20 @@ def test_hostile_names_of_people_and_words_of_theirs_are_shown_and_do_nothing(de
         answer = desk.fin1.get(address)
         _clean(answer.text)
         assert "⟨U+" in answer.text
+
+
+@pytest.mark.parametrize("stages", [1, 2])
+def test_what_was_approved_is_shown_with_the_votes_that_approved_it(
+    desk: Desk, stages: int
+) -> None:
+    stage = {"groups": ["finance"], "quorum": 1}
+    terms = {**TERMS, "stages": [{**stage, "name": f"stage{at}"} for at in range(stages)]}
+    request = desk.request(effective_mode="network", terms=terms)
+    for name in ("fin1", "fin2")[:stages]:
+        assert desk.vote(request, name).status_code == 302
+    assert ApprovalRequest.objects.get(pk=request.pk).stage == stages
+    for address in (page(request), f"{QUEUE}?show=ended"):
+        assert "1 of 1 approved" in desk.fin1.get(address).text
 
 
 def test_erased_arguments_say_so(desk: Desk) -> None:

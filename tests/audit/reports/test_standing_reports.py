@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from approvals.models import ApprovalRequest, Vote
 from approvals.services.votes import Ballot, cast_vote
-from audit.models import AuditEvent
+from audit.models import AuditEvent, DecisionBody, DecisionRow
 from audit.reports import Kind, Period, ReportTable
 from audit.reports.catalogue import REPORTS, standing_report
 from contextos.core.errors import ContextOSError
@@ -24,6 +24,7 @@ from registry.services.kill_switches import throw_switch
 from tests.factories import make_tenant
 from tests.gateway.admin.visits import EVERYBODY, visitor
 from tests.gateway.figures.traffic import Traffic
+from tests.putting_back import triggers_asleep
 from tests.registry.manifests import orders
 
 READ = ("admin", "auditor", "operator")
@@ -123,6 +124,18 @@ def test_expired_and_denied_tell_what_the_records_say(traffic: Traffic) -> None:
     figures = _figures(denied)
     assert (figures["Decisions"], figures["Denied"]) == (totals["decisions"], totals["denied"])
     assert figures["Denied per 1,000"] == totals["denied_per_1000"]
+
+
+def test_a_damaged_record_is_counted_as_such_and_keeps_no_report_from_being_read(
+    traffic: Traffic,
+) -> None:
+    traffic.everything()
+    damaged = DecisionRow.objects.filter(status="EXPIRED").values("pk")
+    with triggers_asleep(connection):
+        assert DecisionBody.objects.filter(pk__in=damaged).update(text="{damaged") == 1
+    expired = _report(traffic, "expired")
+    assert expired.rows == ()
+    assert expired.notes == ("Left out, since their text can't be read: 1. Check the log.",)
 
 
 def test_modes_that_reviewers_corrected_are_told(traffic: Traffic) -> None:

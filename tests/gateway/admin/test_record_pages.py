@@ -159,6 +159,24 @@ def test_a_changed_row_is_called_tampered(
     assert said in shown
 
 
+@pytest.mark.proves("E2")
+@pytest.mark.parametrize("gone", ["seq = 3", "1 = 1"])
+def test_a_record_whose_text_somebody_took_away_is_not_called_proved(
+    gated: GateWorld, gone: str
+) -> None:
+    decision_id = refund(gated.tenant_id)
+    seal_all()
+    theirs = "SELECT record_id FROM audit_decisionrow WHERE decision_id = %s AND "
+    with triggers_asleep(connection), connection.cursor() as cursor:
+        cursor.execute(
+            f"DELETE FROM audit_decisionbody WHERE record_id IN ({theirs}{gone})", [decision_id]
+        )
+    shown = _shown(gated, "auditor", decision_id)
+    assert "The text of the row is gone, and no purge took it." in shown
+    assert "Treat it as tampered with" in shown
+    assert "purged" not in shown
+
+
 def test_hostile_text_in_every_field_is_shown_as_text(gated: GateWorld) -> None:
     decision_id = refusal(
         gated.tenant_id,
