@@ -8,14 +8,8 @@ from contextos.adminkit.display import Tone, badge
 from contextos.core.modes import CapabilityClass
 from contextos.core.text import single_line
 from registry.models import AdapterVersion
-from registry.readiness import Severity
 from registry.risk_diff import Direction, Verdict
 
-SEVERITIES: dict[str, tuple[str, Tone]] = {
-    Severity.BLOCK.value: ("blocks", "danger"),
-    Severity.WARN.value: ("warning", "warning"),
-    Severity.INFO.value: ("note", "info"),
-}
 DIRECTIONS: dict[str, tuple[str, Tone]] = {
     Direction.WIDENS.value: ("widens", "danger"),
     Direction.UNKNOWN.value: ("unknown, counts as widening", "danger"),
@@ -28,11 +22,6 @@ VERDICTS: dict[str, tuple[str, Tone]] = {
     Verdict.NEUTRAL.value: ("neutral", "neutral"),
     Verdict.UNCHANGED.value: ("unchanged", "neutral"),
 }
-
-
-def severity_badge(severity: str) -> SafeString:
-    """What a finding does to the version."""
-    return badge(*SEVERITIES.get(severity, (severity, "neutral")))
 
 
 def direction_badge(direction: str) -> SafeString:

@@ -1,13 +1,11 @@
-"""What the pages of a gate show: terms in words, findings, signature, who could vote, the past."""
+"""What the pages of a gate show: terms in words, what changes, who could vote, the past."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
-
-import orjson
 
 from approvals.dry_run import Outcome, Report, try_out
 from approvals.durations import in_words
@@ -18,23 +16,15 @@ from approvals.past_requests import MOST, past_requests
 from approvals.preview import StagePreview, preview
 from contextos.adminkit.display import Tone, badge
 from contextos.adminkit.links import admin_url
-from contextos.core import strict_json
 from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError
-from contextos.core.json_pointer import escape
 from contextos.core.text import reveal_invisible
 from contextos.identity.models import Agent, User
-from contextos.review.findings import Finding
-from contextos.review.signed_documents import document_of, open_document
+from contextos.review.signed_documents import document_of
 from contextos.review.states import VersionState
 
 DAYS = 30
 SHOWN_DIFFERENCES = 100
-_SEVERITIES: dict[str, tuple[str, Tone]] = {
-    "block": ("blocks", "danger"),
-    "warn": ("warning", "warning"),
-    "info": ("note", "info"),
-}
 _TONES: dict[Direction, Tone] = {
     Direction.WIDENS: "danger",
     Direction.NARROWS: "success",
@@ -51,14 +41,6 @@ FACTOR_WORDS = {
     "destructive": "for destructive calls",
     "never": "never",
 }
-
-
-def pretty(value: Any) -> str:
-    """JSON set out for reading and editing, members in the order they have."""
-    try:
-        return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode("utf-8")
-    except TypeError:  # integers beyond 64 bits
-        return strict_json.dumps(value)
 
 
 # --- terms ---------------------------------------------------------------------------------------
@@ -78,68 +60,6 @@ def terms_in_words(terms: GateTerms) -> dict[str, Any]:
             for step in terms.escalations
         ],
     }
-
-
-def finding_row(finding: Finding | Mapping[str, str]) -> dict[str, Any]:
-    """A finding with the id of the form's field that it is about."""
-    row = finding.as_dict() if isinstance(finding, Finding) else dict(finding)
-    words, tone = _SEVERITIES.get(row["severity"], (row["severity"], "neutral"))
-    return {
-        **{name: reveal_invisible(str(value)) for name, value in row.items()},
-        "field": f"f{row['pointer']}",
-        "badge": badge(words, tone),
-    }
-
-
-def finding_groups(version: GateVersion) -> list[dict[str, Any]]:
-    """The stored findings, blocking ones first."""
-    titles = (("block", "Blocking"), ("warn", "Warnings"), ("info", "Notes"))
-    return [
-        {"key": key, "title": title, "rows": rows}
-        for key, title in titles
-        if (rows := [finding_row(f) for f in version.findings if f["severity"] == key])
-        or key == "block"
-    ]
-
-
-def signature_of(version: GateVersion) -> tuple[str, str, str]:
-    """(words, tone, key) checked anew for every page: a stored 'verified' would prove nothing."""
-    if version.envelope is None:
-        return "not signed yet: publication signs it", "neutral", ""
-    signed = ", ".join(str(item.get("keyid", "")) for item in version.envelope["signatures"])
-    opened = open_document(version)
-    if opened.signature_valid is None:
-        return "signed, not in use any more", "neutral", signed
-    if opened.problem is not None:
-        return f"signature refused: {opened.problem}", "danger", signed
-    return "signature verified now", "success", signed
-
-
-# --- the document as lines -----------------------------------------------------------------------
-def document_lines(document: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Set out line by line, invisible characters spelt out, values with an anchor."""
-    return [
-        {"text": reveal_invisible(text), "anchor": f"at{pointer}" if pointer else ""}
-        for pointer, text in _lines(document, "", 0, "", "")
-    ]
-
-
-def _lines(
-    value: Any, pointer: str, depth: int, head: str, tail: str
-) -> Iterator[tuple[str | None, str]]:
-    pad = "  " * depth
-    if not value or not isinstance(value, dict | list):
-        yield pointer, f"{pad}{head}{strict_json.dumps(value)}{tail}"
-        return
-    opens, closes = ("{", "}") if isinstance(value, dict) else ("[", "]")
-    yield pointer, f"{pad}{head}{opens}"
-    named = isinstance(value, dict)
-    members = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
-    for index, (key, item) in enumerate(members):
-        comma = "" if index == len(members) - 1 else ","
-        label = f"{strict_json.dumps(key)}: " if named else ""
-        yield from _lines(item, f"{pointer}/{escape(str(key))}", depth + 1, label, comma)
-    yield None, f"{pad}{closes}{tail}"
 
 
 # --- the comparison ------------------------------------------------------------------------------

@@ -93,10 +93,14 @@ class ReviewedVersionAdmin(ReadOnlyAdmin, TenantScopedAdmin):
         return when(max(moment for moment in (*steps, *later) if moment))
 
     # --- addresses --------------------------------------------------------------------------
+    @property
+    def stem(self) -> str:
+        """What the names of its addresses begin with."""
+        return f"{self.opts.app_label}_{self.opts.model_name}"
+
     def get_urls(self) -> list[URLPattern]:
         """The pages of a version before Django's own."""
-        guarded = self.admin_site.admin_view
-        stem = f"{self.opts.app_label}_{self.opts.model_name}"
+        guarded, stem = self.admin_site.admin_view, self.stem
         own = [
             path(f"<path:object_id>/{name}/", guarded(getattr(self, view)), name=f"{stem}_{name}")
             for name, view in (
@@ -111,8 +115,12 @@ class ReviewedVersionAdmin(ReadOnlyAdmin, TenantScopedAdmin):
 
     def address(self, version: Any, page: str = "change") -> str:
         """The address of one of a version's pages."""
-        stem = f"{self.opts.app_label}_{self.opts.model_name}"
-        return reverse(f"admin:{stem}_{page}", args=[version.pk])
+        return reverse(f"admin:{self.stem}_{page}", args=[version.pk])
+
+    def list_place(self) -> tuple[str, str]:
+        """Address and words of the list, where every way to a version begins."""
+        plural = str(self.opts.verbose_name_plural)
+        return reverse(f"admin:{self.stem}_changelist"), plural[:1].upper() + plural[1:]
 
     def version_or_404(self, request: HttpRequest, object_id: str) -> Any:
         """The version, if it is of this tenant and the person may look at it."""
@@ -396,9 +404,7 @@ class ReviewedVersionAdmin(ReadOnlyAdmin, TenantScopedAdmin):
 
     def trail(self, version: Any, short: str) -> list[tuple[str, str]]:
         """The way to the page: addresses and words, the page itself last."""
-        stem = f"admin:{self.opts.app_label}_{self.opts.model_name}"
-        plural = str(self.opts.verbose_name_plural)
-        top = (reverse(f"{stem}_changelist"), plural[:1].upper() + plural[1:])
+        top = self.list_place()
         if not short:
             return [top, ("", str(version))]
         return [top, (self.address(version), str(version)), ("", short)]

@@ -1,10 +1,11 @@
-"""What states and verdicts look like on pages."""
+"""What states, verdicts and severities look like on pages."""
 
 from __future__ import annotations
 
 from django.utils.safestring import SafeString
 
 from contextos.adminkit.display import Tone, badge
+from contextos.review.findings import Severity
 from contextos.review.states import Verdict, VersionState
 
 STATE_TONES: dict[str, Tone] = {
@@ -23,6 +24,11 @@ VERDICT_TONES: dict[str, Tone] = {
     Verdict.REQUEST_CHANGES: "warning",
     Verdict.COMMENT: "neutral",
 }
+SEVERITIES: dict[str, tuple[str, Tone]] = {
+    Severity.BLOCK.value: ("blocks", "danger"),
+    Severity.WARN.value: ("warning", "warning"),
+    Severity.INFO.value: ("note", "info"),
+}
 
 
 def state_badge(state: str) -> SafeString:
@@ -35,3 +41,8 @@ def verdict_badge(verdict: str) -> SafeString:
     """What a reviewer said."""
     label = Verdict(verdict).label if verdict in Verdict.values else verdict
     return badge(str(label), VERDICT_TONES.get(verdict, "neutral"))
+
+
+def severity_badge(severity: str) -> SafeString:
+    """What a finding does to the version."""
+    return badge(*SEVERITIES.get(severity, (severity, "neutral")))

@@ -18,6 +18,7 @@ from contextos.adminkit.display import badge, mode_badge, untrusted
 from contextos.adminkit.paginator import BoundedPaginator
 from contextos.core.errors import ContextOSError
 from contextos.core.text import reveal_invisible
+from contextos.review.document_text import anchor_of
 from contextos.review.labels import state_badge
 from registry.admin.comparison import value_text
 from registry.admin.filters import (
@@ -30,7 +31,6 @@ from registry.admin.filters import (
     PublicationFilter,
 )
 from registry.admin.icon_display import icon_urls, icon_view
-from registry.admin.manifest_text import anchor_of
 from registry.admin.stops import stops_on
 from registry.labels import class_badge, environment_badge
 from registry.models import Capability

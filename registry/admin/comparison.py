@@ -12,7 +12,7 @@ from contextos.adminkit.display import badge
 from contextos.core.errors import ContextOSError
 from contextos.core.json_pointer import split
 from contextos.core.text import reveal_invisible, single_line
-from registry.admin.draft_form.fields import pretty
+from contextos.review.document_text import pretty
 from registry.labels import direction_badge, verdict_badge
 from registry.models import AdapterVersion
 from registry.risk_diff import Change, Direction, RiskDiff, diff_manifests

@@ -18,22 +18,23 @@ from django.http import (
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
+from contextos.adminkit.tenancy import acting_tenant_id
 from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
+from contextos.core.json_faults import JsonFault, fault_of
 from contextos.identity.actors import actor_of
 from contextos.identity.models import User
-from registry.admin.draft_checks import (
+from contextos.review.document_text import pretty
+from contextos.review.draft_checks import (
     check_report,
     count_by_severity,
     finding_rows,
     posted_text,
-    tenant_of,
 )
 from registry.admin.draft_form import Posted, apply_fields, bind, windows, with_change
-from registry.admin.draft_form.fields import pretty, whole_number
+from registry.admin.draft_form.fields import whole_number
 from registry.admin.draft_form.posting import tried_samples
 from registry.admin.draft_form.steps import STARTER
-from registry.json_faults import JsonFault, fault_of
 from registry.manifest import MAX_MANIFEST_BYTES, normalise
 from registry.models import AdapterVersion
 from registry.readiness import Finding, Severity, lint_document
@@ -221,7 +222,10 @@ class DraftPages:
                 expected_digest=request.POST.get("digest") or None,
             )
         return create_draft(
-            tenant_id=tenant_of(request), document=document, author=person, actor=actor_of(request)
+            tenant_id=acting_tenant_id(request),
+            document=document,
+            author=person,
+            actor=actor_of(request),
         )
 
     # --- drawing ------------------------------------------------------------------------------

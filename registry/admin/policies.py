@@ -17,11 +17,11 @@ from contextos.core.errors import ContextOSError
 from contextos.core.text import single_line
 from contextos.identity.actors import actor_of
 from contextos.review.admin import Step
+from contextos.review.draft_pages import Editing
 from contextos.review.forms import PublishForm
 from contextos.review.signed_documents import open_document
 from contextos.review.states import VersionState
 from registry.admin.comparison import value_text
-from registry.admin.document_drafts import DocumentEditing
 from registry.admin.documents import DocumentAdmin
 from registry.admin.filters import ShadowFilter
 from registry.admin.simulator import SimulatorPage
@@ -113,7 +113,7 @@ class PolicyBundleAdmin(SimulatorPage, DocumentAdmin):
             "tests": _tests_of(document),
         }
 
-    def editing_context(self, editing: DocumentEditing) -> dict[str, Any]:
+    def editing_context(self, request: HttpRequest, editing: Editing) -> dict[str, Any]:
         """Help with the language, and how the tests come out."""
         return {**help_context(), "tests": _tests_of(editing.document or {})}
 

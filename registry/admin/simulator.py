@@ -13,12 +13,12 @@ from django.urls import reverse
 from contextos.adminkit.tenancy import acting_tenant
 from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
+from contextos.core.json_faults import fault_of
+from contextos.review.document_text import pretty
 from contextos.review.signed_documents import document_of
 from registry.admin.comparison import value_text
-from registry.admin.draft_form.fields import pretty
 from registry.admin.retrial import retrial_context
 from registry.document_selectors import document_versions
-from registry.json_faults import fault_of
 from registry.models import PolicyBundleVersion
 from registry.recorded_inputs import MOST_RECORDED
 from registry.simulation import Outcome, simulate_input

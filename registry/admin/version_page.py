@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from contextos.core.errors import ContextOSError
 from contextos.core.text import reveal_invisible
+from contextos.review.document_text import document_lines
 from contextos.review.timeline import timeline_of
+from contextos.review.version_pages import SignatureStatus, Tab, finding_groups, signed_by
 from registry.admin.comparison import value_text
 from registry.admin.five_questions import answers
 from registry.admin.icon_display import icon_urls
-from registry.admin.manifest_text import anchor_of, manifest_lines
 from registry.models import AdapterVersion, KillSwitch
 from registry.models.kill_switches import KillScope
 from registry.selectors import manifest_of, signed_manifest
 
 SHOWN_CAPABILITIES = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Tab:
-    """One tab; tabs are links, so they work without any script and can be sent to somebody."""
-
-    key: str
-    title: str
-    count: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SignatureStatus:
-    """Whether the signature holds at this very moment, and whose it is."""
-
-    text: str
-    tone: str
-    kid: str = ""
 
 
 def tabs_of(version: AdapterVersion) -> list[Tab]:
@@ -59,7 +41,7 @@ def signature_status(version: AdapterVersion) -> SignatureStatus:
     """Checked anew for every page: a stored 'verified' would prove nothing."""
     if version.envelope is None:
         return SignatureStatus("not signed yet: publication signs it", "neutral")
-    signed = ", ".join(str(item.get("keyid", "")) for item in version.envelope["signatures"])
+    signed = signed_by(version.envelope)
     try:
         signed_manifest(version)
     except ContextOSError as refusal:
@@ -82,30 +64,7 @@ def _overview(version: AdapterVersion) -> dict[str, Any]:
 
 
 def _findings(version: AdapterVersion) -> dict[str, Any]:
-    found = list(version.findings.all())
-    groups = (
-        ("block", "Blocking", "They stop the submission. Fix each one and save."),
-        ("warn", "Warnings", "A reviewer has to tick each of them to approve."),
-        ("info", "Notes", "For your information; nothing has to be done."),
-    )
-    return {
-        "groups": [
-            (key, title, hint, [finding_row(f) for f in found if f.severity == key])
-            for key, title, hint in groups
-        ]
-    }
-
-
-def finding_row(finding: Any) -> dict[str, str]:
-    """A finding with its link into the manifest; quoted parts of the manifest made visible."""
-    return {
-        "rule": finding.rule,
-        "severity": str(getattr(finding.severity, "value", finding.severity)),
-        "pointer": reveal_invisible(finding.pointer or "/"),
-        "message": reveal_invisible(finding.message),
-        "remediation": reveal_invisible(finding.remediation),
-        "anchor": anchor_of(finding.pointer),
-    }
+    return {"groups": finding_groups(version.findings.all())}
 
 
 def _capabilities(version: AdapterVersion) -> dict[str, Any]:
@@ -137,7 +96,7 @@ def _prompts(version: AdapterVersion) -> dict[str, Any]:
 
 
 def _manifest(version: AdapterVersion) -> dict[str, Any]:
-    return {"lines": manifest_lines(manifest_of(version))}
+    return {"lines": document_lines(manifest_of(version))}
 
 
 def _timeline(version: AdapterVersion) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from contextos.review.admin import ReviewedVersionAdmin
 from contextos.review.forms import CommentForm
 from contextos.review.labels import state_badge
 from contextos.review.states import Verdict
+from contextos.review.version_pages import finding_row
 from registry.admin.comparison import compare
 from registry.admin.consequences import consequences_of
 from registry.admin.drafts import DraftPages
@@ -28,7 +29,7 @@ from registry.admin.filters import (
     state_list_name,
 )
 from registry.admin.stops import stops_on
-from registry.admin.version_page import finding_row, signature_status, tab_context, tabs_of
+from registry.admin.version_page import signature_status, tab_context, tabs_of
 from registry.labels import environment_badge, findings_summary, risk_badge
 from registry.models import AdapterVersion, Finding, Review
 from registry.selectors import manifest_of

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from contextos.core.json_places import Position
 from contextos.core.text import single_line
-from registry.json_places import Position
 from registry.readiness.findings import Finding, Report, Severity
 
 Paint = Callable[[Severity, str], str]

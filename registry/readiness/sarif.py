@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from registry.json_places import Position
+from contextos.core.json_places import Position
 from registry.readiness.catalogue import Rule, all_rules
 from registry.readiness.findings import Finding, Report, Severity
 

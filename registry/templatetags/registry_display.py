@@ -1,19 +1,13 @@
-"""Template filters for severities and capability classes."""
+"""Template filter for capability classes."""
 
 from __future__ import annotations
 
 from django import template
 from django.utils.safestring import SafeString
 
-from registry.labels import class_badge, severity_badge
+from registry.labels import class_badge
 
 register = template.Library()
-
-
-@register.filter
-def severity_label(value: str) -> SafeString:
-    """What a finding does to the version."""
-    return severity_badge(value)
 
 
 @register.filter

@@ -1,4 +1,4 @@
-"""Template filters that show states, verdicts, times and untrusted text safely."""
+"""Template filters that show states, verdicts, severities, times and untrusted text safely."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from contextos.adminkit.display import mode_badge, short_hash, untrusted, when
 from contextos.core.text import reveal_invisible
-from contextos.review.labels import state_badge, verdict_badge
+from contextos.review.labels import severity_badge, state_badge, verdict_badge
 
 register = template.Library()
 
@@ -51,6 +51,12 @@ def state_label(value: str) -> SafeString:
 def verdict_label(value: str) -> SafeString:
     """What a reviewer said."""
     return verdict_badge(value)
+
+
+@register.filter
+def severity_label(value: str) -> SafeString:
+    """What a finding does to the version."""
+    return severity_badge(value)
 
 
 @register.filter

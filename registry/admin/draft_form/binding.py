@@ -9,13 +9,13 @@ from typing import Any
 
 from contextos.core.json_pointer import join
 from contextos.core.text import single_line
+from contextos.review.document_text import pretty
 from registry.admin.draft_form.fields import (
     ABSENT,
     Choices,
     FieldSpec,
     Kind,
     fits,
-    pretty,
     shown,
 )
 from registry.admin.draft_form.steps import STEPS, Step

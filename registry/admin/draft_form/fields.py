@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import orjson
-
 from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
+from contextos.review.document_text import pretty
 
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d{1,9})?")
 
@@ -123,11 +122,3 @@ def _read_number(text: str) -> int | float:
 def whole_number(text: str) -> int | None:
     """The number that a button or a hidden field names; None where it names anything else."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
-def pretty(value: Any) -> str:
-    """JSON set out for reading and editing, members in the order they have."""
-    try:
-        return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode("utf-8")
-    except TypeError:  # integers beyond 64 bits
-        return strict_json.dumps(value)

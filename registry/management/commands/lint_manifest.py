@@ -9,9 +9,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from contextos.core.errors import ContextOSError
+from contextos.core.json_faults import fault_of
+from contextos.core.json_places import Position, locate
 from contextos.core.text import single_line
-from registry.json_faults import fault_of
-from registry.json_places import Position, locate
 from registry.management.manifest_files import EXIT_REFUSED, EXIT_UNREADABLE, read_file
 from registry.readiness import Report, Severity, Verdict, lint_bytes
 from registry.readiness.plain_text import as_text

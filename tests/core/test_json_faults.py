@@ -6,7 +6,7 @@ import pytest
 
 from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
-from registry.json_faults import JsonFault, fault_of
+from contextos.core.json_faults import JsonFault, fault_of
 
 
 def _fault(text: str) -> JsonFault:

@@ -1,10 +1,12 @@
-"""A manifest as lines of text, each with the pointer that findings and changes link to."""
+"""A document as text for people: to edit, and line by line with what findings link to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+
+import orjson
 
 from contextos.core import strict_json
 from contextos.core.json_pointer import escape
@@ -14,7 +16,7 @@ LONGEST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class ManifestLine:
+class DocumentLine:
     """One line; `anchor` is set where a value begins."""
 
     number: int
@@ -22,20 +24,28 @@ class ManifestLine:
     anchor: str
 
 
+def pretty(value: Any) -> str:
+    """JSON set out for reading and editing, members in the order they have."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode("utf-8")
+    except TypeError:  # integers beyond 64 bits
+        return strict_json.dumps(value)
+
+
 def anchor_of(pointer: str) -> str:
     """The id of a value's line in the page."""
     return f"at{pointer or '/'}".replace(" ", "%20")
 
 
-def manifest_lines(document: Any) -> list[ManifestLine]:
+def document_lines(document: Any) -> list[DocumentLine]:
     """The document set out, invisible characters spelt out; very long ones are cut."""
-    found: list[ManifestLine] = []
+    found: list[DocumentLine] = []
     for number, (pointer, text) in enumerate(_lines(document, "", 0, "", ""), start=1):
         if number > LONGEST:
-            found.append(ManifestLine(number, "… cut here; download the whole document", ""))
+            found.append(DocumentLine(number, "… cut here; download the whole document", ""))
             break
         anchor = anchor_of(pointer) if pointer is not None else ""
-        found.append(ManifestLine(number, reveal_invisible(text), anchor))
+        found.append(DocumentLine(number, reveal_invisible(text), anchor))
     return found
 
 

@@ -5,22 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
-from contextos.adminkit.tenancy import acting_tenant
-from registry.admin.version_page import finding_row
-from registry.json_faults import JsonFault
-from registry.json_places import locate
-from registry.readiness import Finding, Severity
-
-
-def tenant_of(request: HttpRequest) -> str:
-    """The tenant a draft is written for."""
-    tenant = acting_tenant(request)
-    if tenant is None:
-        raise PermissionDenied
-    return str(tenant.pk)
+from contextos.core.json_faults import JsonFault
+from contextos.core.json_places import locate
+from contextos.review.findings import Finding, Severity
+from contextos.review.version_pages import finding_row
 
 
 def posted_text(request: HttpRequest, *, limit: int) -> str:

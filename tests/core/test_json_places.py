@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from contextos.core.json_places import Position, locate
 from contextos.core.json_pointer import walk
-from registry.json_places import Position, locate
 from tests.registry.readiness.manifests import example
 from tests.registry.readiness.strategies import WILD_DOCUMENTS
 

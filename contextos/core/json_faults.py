@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from contextos.core import strict_json
 from contextos.core.errors import ContextOSError
+from contextos.core.json_places import json_values
 from contextos.core.text import reveal_invisible
-from registry.json_places import json_values
 
 _PLACE = re.compile(r" at line \d+, column \d+")
 _MALFORMED = "json.malformed"
