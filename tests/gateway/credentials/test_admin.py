@@ -119,6 +119,15 @@ def test_where_a_secret_goes_can_not_be_changed_without_entering_it(
     assert row.token_endpoint == f"{server.address}/token"
 
 
+def test_a_header_that_can_not_be_sent_is_refused_later_too(house: House) -> None:
+    row = make_credential(house.tenant, "api_key", header_name="X-Ledger-Key")
+    changed = {"name": "Ledger", "header_name": "Host"}
+    answer = browser(house).post(f"{LIST}{row.pk}/change/", changed)
+    assert "set by the network door" in answer.content.decode()
+    row.refresh_from_db()
+    assert row.header_name == "X-Ledger-Key"
+
+
 def test_a_second_credential_for_the_same_place_is_refused(house: House) -> None:
     admin = browser(house)
     admin.post(f"{LIST}add/?kind=api_key", entered())
