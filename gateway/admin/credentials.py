@@ -248,8 +248,8 @@ class AdapterCredentialAdmin(TenantScopedAdmin):
         row = self._row(request, object_id)
         question = Question(
             title="Revoke this credential",
-            text="Its secret is deleted and calls of its adapter fail until there is another "
-            "credential. Revoke it at the far side as well.",
+            text="Its secret is deleted, and so is what people consented to for it. Calls of its "
+            "adapter fail until there is another credential. Revoke it at the far side as well.",
             button="Revoke it",
             done="Revoked; its secret is deleted.",
         )
