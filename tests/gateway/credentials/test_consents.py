@@ -88,6 +88,7 @@ def test_the_page_shows_client_scopes_redirect_and_risk(world: LedgerWorld, paus
     shown = world.browser().get(page_of(paused)).content.decode()
     for words in ("contextos client", "read", redirect_uri(), "read only", "ledger.read"):
         assert words in shown
+    assert "waiting for you" in shown
     assert "e1" not in shown.split("<main")[-1].replace("e1ement", "")
 
 
@@ -192,6 +193,35 @@ def test_a_state_of_another_person_or_browser_is_nobodys(
     assert Client().get(back).status_code == 302  # to the sign-in page
     assert mine.get(back).status_code == 302
     assert Consent.objects.count() == 1
+
+
+def test_a_state_is_its_persons_alone_even_with_the_mark_of_their_browser(
+    world: LedgerWorld, server: AuthorizationServer, paused: Any
+) -> None:
+    mine = world.browser()
+    back = way_back(server, onward(mine, page_of(paused)))
+    other = world.browser(world.gateway.house.user("admin"))
+    other.get("/admin/consent/back")  # gives it a mark of its own
+    session = other.session
+    session["consent_browser"] = mine.session["consent_browser"]
+    session.save()
+    assert refused_code(other.get(back)) == "consent.state_unknown"
+    assert server.asked == []
+
+
+def test_of_two_who_bring_the_same_answer_at_once_one_is_too_late(
+    world: LedgerWorld, server: AuthorizationServer, paused: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = world.browser()
+    back = way_back(server, onward(browser, page_of(paused)))
+
+    def while_another_uses_it() -> Any:
+        ConsentRequest.objects.update(trip_used_at=utcnow())
+        return utcnow()
+
+    monkeypatch.setattr("gateway.consents.trips.utcnow", while_another_uses_it)
+    assert refused_code(browser.get(back)) == "consent.state_used"
+    assert server.asked == []
 
 
 def test_beginning_again_makes_the_trip_before_worthless(
@@ -339,6 +369,16 @@ def test_a_consent_the_server_forgot_is_asked_for_again(
     server.tokens.clear()
     assert world.call(args={"entry": "e9"}).status_code == 202
     assert AuditEvent.objects.filter(action="consent.lost").count() == 1
+
+
+def test_what_was_granted_before_is_asked_for_again_with_the_new(
+    world: LedgerWorld, server: AuthorizationServer, consent: Consent
+) -> None:
+    Consent.objects.update(scopes=["openid"])
+    assert world.call(args={"entry": "e9"}).json()["error"]["details"]["scopes"] == [
+        "openid",
+        "read",
+    ]
 
 
 def test_a_consent_ends_with_its_client(
