@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import quote, urlencode
 
 from django.conf import settings
@@ -188,7 +188,7 @@ def _lifetime(stated: Any, claims: Mapping[str, Any]) -> float:
     return float(min(stated, LONGEST_LIFETIME))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
