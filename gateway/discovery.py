@@ -12,7 +12,7 @@ from django.db import transaction
 
 from audit.services import record_event
 from contextos.core.clock import utcnow
-from contextos.core.errors import coded_error
+from contextos.core.errors import ContextOSError, coded_error
 from contextos.core.events import Actor
 from contextos.core.strict_json import storable
 from contextos.identity.actors import require_authority
@@ -21,16 +21,18 @@ from gateway.connectors.base import Credential
 from gateway.connectors.mcp.connector import DEFAULT_PIN, session_key
 from gateway.connectors.mcp.discovery import discover as read_server
 from gateway.connectors.mcp.sessions import Order
-from gateway.credentials.broker import credential_for
-from gateway.credentials.terms import Ask
+from gateway.credentials.error_codes import REFUSED
+from gateway.credentials.terms import ask_by
 from gateway.endpoints import EndpointRef
+from gateway.outside import let_in
 from registry.importers.mcp import Discovered, Drafted, draft_from
 from registry.models import Adapter, AdapterVersion
-from registry.selectors import manifest_of
+from registry.selectors import active_version, manifest_of
 from registry.services.manifests import create_draft
 
 PATIENCE_SECONDS = 30.0
 DEFAULT_ENVIRONMENT = "production"
+DISCOVERER = "contextos.discovery"  # who acts, to servers that are told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +72,7 @@ def discover(
     if adapter is None:
         raise coded_error("request.not_found", message=f"There is no adapter {adapter_id[:100]}.")
     base = _base(adapter, environment, endpoint_ref)
-    found = read_server(_order(tenant_id, base))
+    found = _read(adapter, base)
     drafted = draft_from(found, base=base)
     return _kept(drafted, found, tenant_id=tenant_id, author=author, actor=actor)
 
@@ -127,37 +129,45 @@ def _first_manifest(adapter: Adapter, environment: str) -> dict[str, Any]:
     }
 
 
-def _order(tenant_id: str, base: Mapping[str, Any]) -> Order:
+def _read(adapter: Adapter, base: Mapping[str, Any]) -> Discovered:
+    """In nobody's name; a server that wants to know who calls learns it on reviewed terms alone."""
     environment = str(base.get("environment") or DEFAULT_ENVIRONMENT)
     ref = EndpointRef(
-        tenant_id=tenant_id, environment=environment, ref=base["transport"]["endpoint_ref"]
+        tenant_id=adapter.tenant_id, environment=environment, ref=base["transport"]["endpoint_ref"]
     )
-    credential = _credential(tenant_id, environment, base)
+    ask = ask_by(
+        _reviewed(adapter, environment, ref.ref),
+        tenant_id=adapter.tenant_id,
+        environment=environment,
+        adapter_id=adapter.adapter_id,
+        capability_id="",
+        agent_id=DISCOVERER,
+        user_id="",
+        deadline_at=utcnow() + timedelta(seconds=PATIENCE_SECONDS),
+    )
+    try:
+        return let_in(ask, lambda shown: read_server(_order(ref, base, shown)))
+    except ContextOSError as fault:
+        if ask is None and fault.code == REFUSED:
+            raise coded_error("discovery.credential_withheld") from fault
+        raise
+
+
+def _reviewed(adapter: Adapter, environment: str, endpoint_ref: str) -> Mapping[str, Any]:
+    """The published manifest, if its calls go to this very endpoint; else nothing.
+
+    An author says where a draft points, alone. The adapter's credential goes only where a second
+    person has seen it go, with the scopes that they saw.
+    """
+    published = active_version(adapter.pk, environment)
+    manifest = manifest_of(published) if published else {}
+    there = (manifest.get("transport") or {}).get("endpoint_ref")
+    return manifest if there == endpoint_ref else {}
+
+
+def _order(ref: EndpointRef, base: Mapping[str, Any], credential: Credential | None) -> Order:
     return Order(
         key=session_key(ref, str(base.get("protocol_version") or DEFAULT_PIN), credential),
         until=time.monotonic() + PATIENCE_SECONDS,
         headers=dict(credential.headers) if credential else {},
-    )
-
-
-def _credential(tenant_id: str, environment: str, base: Mapping[str, Any]) -> Credential | None:
-    """The adapter's own, with the initial scopes alone."""
-    auth = base.get("auth") or {}
-    if auth.get("type", "none") == "none":
-        return None
-    audience = auth.get("token_audience")
-    return credential_for(
-        Ask(
-            tenant_id=tenant_id,
-            environment=environment,
-            adapter_id=str(base["adapter_id"]),
-            capability_id="",
-            auth_type=str(auth["type"]),
-            scopes=tuple(sorted(auth.get("initial_scopes") or ())),
-            resource=auth.get("resource"),
-            audiences=(audience,) if isinstance(audience, str) else tuple(audience or ()),
-            agent_id="",
-            user_id="",
-            deadline_at=utcnow() + timedelta(seconds=PATIENCE_SECONDS),
-        )
     )

@@ -391,4 +391,12 @@ register(
         title="Nobody said where the server stands",
         remediation="Give endpoint_ref: a URL, or endpoint://name with an address for it.",
     ),
+    ErrorSpec(
+        code="discovery.credential_withheld",
+        kind=ErrorKind.AUTH,
+        http_status=422,
+        title="The server wants a credential, and none may be shown there yet",
+        remediation="Publish a version that names this endpoint and its auth: only where reviewers "
+        "have seen it go is a credential shown.",
+    ),
 )

@@ -11,7 +11,7 @@ from gateway.attempts import Attempt
 from gateway.connectors.base import Connector, Credential, Invocation, Reply
 from gateway.credentials.broker import credential_again, credential_for
 from gateway.credentials.error_codes import REFUSED
-from gateway.credentials.terms import ask_of
+from gateway.credentials.terms import Ask, ask_of
 from gateway.metadata import metadata_token
 
 Result = TypeVar("Result")
@@ -48,17 +48,21 @@ def asking(attempt: Attempt, send: Callable[[Invocation], Result]) -> Result:
     call = attempt.invocation()
     if attempt.capability.manifest.get("protocol") == "function":
         return send(call)
-    ask = ask_of(attempt)
+    return let_in(ask_of(attempt), lambda shown: send(_dressed(attempt, call, shown)))
+
+
+def let_in(ask: Ask | None, send: Callable[[Credential | None], Result]) -> Result:
+    """Send with what the ask wants shown, and once more with another one if that was refused."""
     shown = credential_for(ask) if ask else None
     try:
-        return send(_dressed(attempt, call, shown))
+        return send(shown)
     except ContextOSError as fault:
         again = None
         if fault.code == REFUSED and ask is not None and shown is not None:
             again = credential_again(ask, shown)
         if again is None:
             raise
-    return send(_dressed(attempt, call, again))
+    return send(again)
 
 
 def _dressed(attempt: Attempt, call: Invocation, shown: Credential | None) -> Invocation:

@@ -80,9 +80,11 @@ def _refund(
     ledger: sqlite3.Connection, args: Mapping[str, Any], tool_call_id: str, settled: float
 ) -> str:
     key = args["idempotency_key"]
-    known = ledger.execute("SELECT refund_id FROM refund WHERE idempotency_key = ?", [key])
-    row = known.fetchone()
+    known = "SELECT refund_id, transaction_id, amount_inr FROM refund WHERE idempotency_key = ?"
+    row = ledger.execute(known, [key]).fetchone()
     if row is not None:
+        if row[1:] != (args["transaction_id"], args["amount_inr"]):
+            raise PaymentRefused("KEY_REUSED", "This key has paid something else back.")
         return str(row[0])
     if _paid_back(ledger, args["transaction_id"]) + args["amount_inr"] > settled:
         raise PaymentRefused("ALREADY_REFUNDED", "That is more than is left of the transaction.")

@@ -31,6 +31,10 @@ from registry.resolution import capability_of_version
 TITLE = "Consent"
 _MARK = "consent_browser"
 _ANSWER = ("state", "code", "iss", "error")
+# To the person themselves; nobody else sees the page.
+_WORDS = {state: state.label.lower() for state in ConsentState} | {
+    ConsentState.PENDING: "waiting for you"
+}
 _TONES: dict[str, Tone] = {
     ConsentState.PENDING: "warning",
     ConsentState.GRANTED: "success",
@@ -98,7 +102,7 @@ def _page(
         "call": call,
         "refusal": refusal,
         "is_pending": asked.state == ConsentState.PENDING,
-        "state": badge(ConsentState(asked.state).label, _TONES.get(asked.state, "neutral")),
+        "state": badge(_WORDS[ConsentState(asked.state)], _TONES.get(asked.state, "neutral")),
     }
     status = http_status(refusal) if refusal else 200
     return TemplateResponse(request, "gateway/consent.html", context, status=status)

@@ -43,7 +43,7 @@ KIND_WORDS = {
 }
 _PLACE = ["name", "environment", "adapter_id", "capability_id"]
 _CLIENT = ["issuer", "token_endpoint", "client_id", "client_auth"]
-_TRIP = ["authorization_endpoint", "revocation_endpoint", "sends_issuer"]
+_TRIP = ["authorization_endpoint", "redirect_address", "revocation_endpoint", "sends_issuer"]
 
 
 def fields_of(kind: str) -> list[tuple[str, list[str]]]:
@@ -62,11 +62,13 @@ def fields_of(kind: str) -> list[tuple[str, list[str]]]:
 
 
 def secret_of(kind: str, *, required: bool = True) -> forms.CharField:
-    """The box a kind's secret goes into."""
+    """The box a kind's secret goes into; only a client that signs instead may leave it empty."""
     if kind == CredentialKind.MTLS:
         words = "PEM: the certificate, then its chain, then the key without a password."
         return new_secret_field("Certificate and key", words, lines=8, required=required)
     words = "Encrypted at once and never shown again; a fingerprint is."
+    if not required:
+        words = f"{words} Empty only where the client proves itself by an assertion."
     return new_secret_field("Secret", words, required=required)
 
 

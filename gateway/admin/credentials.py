@@ -28,8 +28,9 @@ from gateway.admin.credential_forms import (
 from gateway.admin.filters import InUseFilter
 from gateway.admin.frame import frame
 from gateway.admin.labels import stacked
+from gateway.consents.trips import redirect_uri
 from gateway.credentials import services
-from gateway.credentials.shape import NEEDED, has_secret
+from gateway.credentials.shape import NEEDED, OAUTH, has_secret
 from gateway.models import AdapterCredential, CredentialKind
 
 SOON_DAYS = 30
@@ -97,6 +98,11 @@ class AdapterCredentialAdmin(TenantScopedAdmin):
         used = ", used because the new one was refused" if row.previous_used_at else ""
         return f"{row.previous_fingerprint}, until {row.previous_until:%Y-%m-%d %H:%M} UTC{used}"
 
+    @display(description="Redirect address")
+    def redirect_address(self, row: AdapterCredential) -> SafeString:
+        """What the authorization server has to know, before anybody can consent."""
+        return stacked(redirect_uri(), "Register it at the authorization server, letter by letter.")
+
     @display(description="Reference in records")
     def reference(self, row: AdapterCredential) -> str:
         """With the version of the secret."""
@@ -116,7 +122,9 @@ class AdapterCredentialAdmin(TenantScopedAdmin):
             ]
             context = frame(request, "Add a credential", kinds=kinds, opts=self.opts)
             return TemplateResponse(request, "gateway/credential_kinds.html", context)
-        return super().add_view(request, form_url, extra_context)
+        chosen = dict(CredentialKind.choices).get(request.GET.get("kind", ""), "")
+        title = {"title": f"Add a credential: {chosen}"}
+        return super().add_view(request, form_url, {**(extra_context or {}), **title})
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """What the kind needs; of one that exists, what is kept."""
@@ -138,7 +146,7 @@ class AdapterCredentialAdmin(TenantScopedAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         """What decides where the secret goes is fixed: changing it means entering it anew."""
         if obj is None:
-            return []
+            return ["redirect_address"]
         names = [name for _, part in self.get_fieldsets(request, obj) for name in part["fields"]]
         changeable = () if obj.revoked_at is not None else services.CHANGEABLE
         return [name for name in names if name not in changeable]
@@ -157,10 +165,8 @@ class AdapterCredentialAdmin(TenantScopedAdmin):
             for name in NEEDED.get(request.GET.get("kind", ""), ()):
                 form.base_fields[name].required = True
             if "secret" in form.base_fields:
-                signed = request.POST.get("client_auth") == "private_key_jwt"
-                form.base_fields["secret"] = secret_of(
-                    request.GET.get("kind", ""), required=not signed
-                )
+                kind = request.GET.get("kind", "")
+                form.base_fields["secret"] = secret_of(kind, required=kind not in OAUTH)
         return form
 
     def perform_create(self, request: HttpRequest, form: forms.ModelForm[Any]) -> AdapterCredential:
@@ -248,8 +254,8 @@ class AdapterCredentialAdmin(TenantScopedAdmin):
         row = self._row(request, object_id)
         question = Question(
             title="Revoke this credential",
-            text="Its secret is deleted and calls of its adapter fail until there is another "
-            "credential. Revoke it at the far side as well.",
+            text="Its secret is deleted, and so is what people consented to for it. Calls of its "
+            "adapter fail until there is another credential. Revoke it at the far side as well.",
             button="Revoke it",
             done="Revoked; its secret is deleted.",
         )

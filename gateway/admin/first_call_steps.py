@@ -43,6 +43,7 @@ class Step:
     blocked: str = ""
     links: tuple[Link, ...] = ()
     errands: tuple[Errand, ...] = ()
+    under_way: tuple[str, ...] = ()  # of what can be drafted here, the drafts that there are
     state: str = ""  # done, next, open or blocked
 
 
@@ -155,11 +156,19 @@ def _pack(request: HttpRequest, progress: Progress) -> Step:
             (PolicyBundleVersion, "changelist", None, "Policies"),
         )
         return Step("pack", title, done=True, words=words, links=links)
-    errands = (
-        *_errands(request, progress, PolicyBundleVersion),
-        *_errands(request, progress, ContextPackVersion),
+    drafts = {
+        "policy": _errands(request, progress, PolicyBundleVersion),
+        "pack": _errands(request, progress, ContextPackVersion),
+    }
+    under_way = tuple(name for name, errands in drafts.items() if errands)
+    return Step(
+        "pack",
+        title,
+        done=False,
+        words=_not_permitted(progress, drafted=bool(under_way)),
+        errands=(*drafts["policy"], *drafts["pack"]),
+        under_way=under_way,
     )
-    return Step("pack", title, done=False, words=_not_permitted(progress), errands=errands)
 
 
 def _missing(progress: Progress) -> str:
@@ -168,11 +177,13 @@ def _missing(progress: Progress) -> str:
     return "" if progress.capability else "There is no read yet that could be permitted."
 
 
-def _not_permitted(progress: Progress) -> str:
-    refusal = progress.permitted.refusal
-    why = f"{refusal.message} {refusal.remediation}" if refusal else ""
+def _not_permitted(progress: Progress, *, drafted: bool) -> str:
     policy = "" if progress.has_policy else "No policy decides yet, and without one all is denied. "
-    return f"{policy}{why}"
+    refusal = progress.permitted.refusal
+    if refusal is None:
+        return policy
+    advice = "What is under way counts once it is published." if drafted else refusal.remediation
+    return f"{policy}{refusal.message} {advice}"
 
 
 def _call(progress: Progress) -> Step:

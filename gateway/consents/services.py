@@ -17,7 +17,7 @@ from contextos.identity.changes import lock, require_reason
 from gateway.consents.kept import opened_tokens, sealed_tokens
 from gateway.credentials.endpoint import DEADLINE, Granted, post_form
 from gateway.credentials.keeping import open_secret
-from gateway.models import AdapterCredential, Consent, ConsentRequest
+from gateway.models import AdapterCredential, Consent, ConsentRequest, ConsentState
 
 log = structlog.get_logger(__name__)
 BROKER = automation("credential-broker")
@@ -36,7 +36,8 @@ def grant_consent(*, request: ConsentRequest, granted: Granted, actor: Actor) ->
         tenant_id=request.tenant_id,
         credential_id=request.credential_id,
         user_id=request.user_id,
-        scopes=sorted(granted.scopes),
+        # Of a server that gives more, no more than the page showed: the person never saw the rest.
+        scopes=sorted(set(granted.scopes) & set(request.scopes)),
         granted_at=now,
     )
     consent.sealed_tokens = sealed_tokens(consent, granted)
@@ -68,6 +69,18 @@ def lose_consent(*, consent_id: str) -> None:
         _end(consent, "consent.lost", BROKER)
 
 
+def end_consents(row: AdapterCredential, *, actor: Actor, reason: str) -> None:
+    """Their client is gone: what people allowed it ends with it, and nobody is asked for more.
+
+    A call that waits goes on with the next sweep, and finds today's credential, or none.
+    """
+    active = Consent.objects.select_for_update().filter(credential=row, revoked_at__isnull=True)
+    for consent in active:
+        _end(consent, "consent.revoked", actor, reason=reason)
+    asked = ConsentRequest.objects.filter(credential=row, state=ConsentState.PENDING)
+    asked.update(state=ConsentState.WITHDRAWN, decided_at=utcnow(), sealed_verifier=None)
+
+
 def _end(consent: Consent, action: str, actor: Actor, *, reason: str = "") -> None:
     consent.revoked_at, consent.sealed_tokens = utcnow(), b""
     consent.save(update_fields=["revoked_at", "sealed_tokens"])
@@ -83,9 +96,12 @@ def _revoke_there(row: AdapterCredential, kept: dict[str, Any]) -> None:
     form = {"token": str(kept[name]), "token_type_hint": name}
     try:
         secret = open_secret(row)
-        post_form(row, row.revocation_endpoint, form, secret=secret, patience=DEADLINE)
+        answer = post_form(row, row.revocation_endpoint, form, secret=secret, patience=DEADLINE)
     except ContextOSError as fault:
         log.warning("a consent could not be revoked there", credential=row.ref, code=fault.code)
+        return
+    if answer.status != 200:
+        log.warning("a consent was not revoked there", credential=row.ref, status=answer.status)
 
 
 def _record(

@@ -13,11 +13,11 @@ from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError, coded_error
 from gateway.consents.kept import opened_tokens, sealed_tokens, usable_token
 from gateway.consents.services import lose_consent
-from gateway.credentials.endpoint import Granted, request_token
+from gateway.credentials.endpoint import Granted
 from gateway.credentials.error_codes import CONSENT_NEEDED
-from gateway.credentials.overlap import with_either_secret
+from gateway.credentials.overlap import token_with_either_secret
 from gateway.credentials.terms import Ask
-from gateway.credentials.tokens import AccessToken, fresh_until
+from gateway.credentials.tokens import AccessToken
 from gateway.models import AdapterCredential, Consent
 
 CLAIM = timedelta(seconds=20)
@@ -81,34 +81,29 @@ def _claimed(consent: Consent) -> bool:
 
 
 def _renewed(wanted: Wanted, consent: Consent, refresh_token: str) -> AccessToken:
+    # Whose claim ran out under way finds another version, and leaves the newer tokens alone.
+    mine = Consent.objects.filter(
+        pk=consent.pk, token_version=consent.token_version, revoked_at__isnull=True
+    )
     try:
         granted = _asked(wanted, refresh_token)
     except ContextOSError as fault:
-        Consent.objects.filter(pk=consent.pk).update(renewing_until=None)
+        mine.update(renewing_until=None)
         if fault.code != "credential.grant_refused":
             raise
         lose_consent(consent_id=consent.pk)
         raise _needed(wanted.row, wanted.ask) from fault
     sealed = sealed_tokens(consent, granted, refresh_token=refresh_token)
-    rows = Consent.objects.filter(pk=consent.pk, revoked_at__isnull=True)
-    rows.update(sealed_tokens=sealed, token_version=F("token_version") + 1, renewing_until=None)
-    return AccessToken(
-        value=granted.access_token,
-        scopes=granted.scopes,
-        ends_at=fresh_until(granted.lifetime, asked_at=granted.asked_at),
-    )
+    mine.update(sealed_tokens=sealed, token_version=F("token_version") + 1, renewing_until=None)
+    return granted.as_token()
 
 
 def _asked(wanted: Wanted, refresh_token: str) -> Granted:
     form = {"grant_type": "refresh_token", "refresh_token": refresh_token, **wanted.aim}
-    return with_either_secret(
+    return token_with_either_secret(
         wanted.row,
-        lambda secret: request_token(
-            wanted.row,
-            form,
-            secret=secret,
-            scopes=wanted.ask.scopes,
-            acceptable=wanted.ask.acceptable,
-            patience=wanted.patience,
-        ),
+        form,
+        scopes=wanted.ask.scopes,
+        acceptable=wanted.ask.acceptable,
+        patience=wanted.patience,
     )

@@ -22,9 +22,9 @@ from contextos.identity.actors import person
 from contextos.identity.models import User
 from gateway.consents.resuming import answered_alike, consent_decided, settle
 from gateway.consents.services import grant_consent
-from gateway.credentials.endpoint import Granted, request_token
+from gateway.credentials.endpoint import Granted
 from gateway.credentials.keeping import open_text, seal_text, verifier_context
-from gateway.credentials.overlap import with_either_secret
+from gateway.credentials.overlap import token_with_either_secret
 from gateway.models import ConsentRequest, ConsentState, ToolCall
 from gateway.states import CallState
 
@@ -74,10 +74,10 @@ def begin_trip(request: ConsentRequest, traveller: Traveller) -> str:
         "response_type": "code",
         "client_id": row.client_id,
         "redirect_uri": redirect_uri(),
-        "scope": " ".join(request.scopes),
         "state": state,
         "code_challenge": base64url.encode(hashlib.sha256(verifier.encode()).digest()),
         "code_challenge_method": "S256",
+        **({"scope": " ".join(request.scopes)} if request.scopes else {}),
         **({"resource": request.resource} if request.resource else {}),
     }
     joint = "&" if "?" in row.authorization_endpoint else "?"
@@ -170,12 +170,7 @@ def _redeemed(request: ConsentRequest, code: str) -> Granted:
         **({"resource": request.resource} if request.resource else {}),
     }
     acceptable = frozenset({*request.audiences, *([request.resource] if request.resource else [])})
-    return with_either_secret(
-        row,
-        lambda secret: request_token(
-            row, form, secret=secret, scopes=tuple(request.scopes), acceptable=acceptable
-        ),
-    )
+    return token_with_either_secret(row, form, scopes=tuple(request.scopes), acceptable=acceptable)
 
 
 def _hash(text: str) -> str:

@@ -15,9 +15,9 @@ from contextos.fixed_query import FixedQuery
 from gateway.connectors.base import Credential
 from gateway.consents.tokens import Wanted, consent_for, consented_token
 from gateway.credentials.certificates import read_certificate
-from gateway.credentials.endpoint import DEADLINE, request_token
+from gateway.credentials.endpoint import DEADLINE
 from gateway.credentials.keeping import open_previous, open_secret
-from gateway.credentials.overlap import with_either_secret
+from gateway.credentials.overlap import token_with_either_secret
 from gateway.credentials.services import note_fallback
 from gateway.credentials.shape import KINDS_OF_AUTH
 from gateway.credentials.signed import (
@@ -202,22 +202,14 @@ def _signed_here(fetch: _Fetch) -> AccessToken:
 
 
 def _endpoint_token(fetch: _Fetch, form: Mapping[str, str]) -> AccessToken:
-    granted = with_either_secret(
+    granted = token_with_either_secret(
         fetch.row,
-        lambda secret: request_token(
-            fetch.row,
-            form,
-            secret=secret,
-            scopes=fetch.ask.scopes,
-            acceptable=fetch.ask.acceptable,
-            patience=fetch.patience,
-        ),
+        form,
+        scopes=fetch.ask.scopes,
+        acceptable=fetch.ask.acceptable,
+        patience=fetch.patience,
     )
-    return AccessToken(
-        value=granted.access_token,
-        scopes=granted.scopes,
-        ends_at=fresh_until(granted.lifetime, asked_at=granted.asked_at),
-    )
+    return granted.as_token()
 
 
 def _aim(ask: Ask) -> dict[str, str]:

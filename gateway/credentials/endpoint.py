@@ -7,8 +7,8 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
-from urllib.parse import quote_plus, urlencode
+from typing import Any, TypeGuard
+from urllib.parse import quote, urlencode
 
 from django.conf import settings
 
@@ -17,15 +17,21 @@ from contextos.core.errors import ContextOSError, coded_error
 from contextos.net import EgressRule, OutboundClient, Response, Timeouts, open_client, parse_target
 from gateway.credentials.signed import client_assertion
 from gateway.credentials.tls import authority_context
+from gateway.credentials.tokens import AccessToken, fresh_until
 from gateway.endpoints import egress_environment
 from gateway.models import AdapterCredential, ClientAuth
 
 DEADLINE = 10.0
 MOST_ANSWER = 256 * 1024
 LONGEST_TOKEN = 32 * 1024
+LONGEST_LIFETIME = 10 * 365 * 86_400
 _TIMEOUTS = Timeouts(connect=3.0, read=8.0, write=3.0, pool=2.0)
 _ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+_USABLE_TYPES = frozenset(
+    f"urn:ietf:params:oauth:token-type:{name}" for name in ("access_token", "jwt")
+)
 _ERROR_WORD = re.compile(r"[a-z_]{1,40}")
+_SECONDS = re.compile(r"[0-9]{1,15}")
 _TOKEN_CHARS = re.compile(r"[\x21-\x7e]+")
 _CODE_OF_ERROR = {
     "invalid_client": "credential.client_refused",
@@ -49,6 +55,11 @@ class Granted:
     scopes: tuple[str, ...]
     lifetime: float
     asked_at: float
+
+    def as_token(self) -> AccessToken:
+        """What a call may show, until shortly before it ends."""
+        ends_at = fresh_until(self.lifetime, asked_at=self.asked_at)
+        return AccessToken(value=self.access_token, scopes=self.scopes, ends_at=ends_at)
 
 
 def request_token(
@@ -74,18 +85,22 @@ def request_token(
 def post_form(
     row: AdapterCredential, url: str, form: Mapping[str, str], *, secret: str, patience: float
 ) -> Response:
-    """Send a form as this client; whatever fails on the way is a coded error of our own."""
-    body, headers = dict(form), {"Accept": "application/json"}
+    """Send a form as this client; whatever fails on the way is a coded error of our own.
+
+    The client's id stands in the form however it proves itself: servers made with the MCP SDK look
+    for it there, and no other server minds.
+    """
+    body, headers = {**form, "client_id": row.client_id}, {"Accept": "application/json"}
     match row.client_auth:
         case ClientAuth.SIGNED:
             audience = row.issuer or row.token_endpoint
-            body["client_id"] = row.client_id
             body["client_assertion_type"] = _ASSERTION_TYPE
             body["client_assertion"] = client_assertion(row.client_id, audience=audience)
         case ClientAuth.POST:
-            body |= {"client_id": row.client_id, "client_secret": secret}
+            body["client_secret"] = secret
         case _:
-            pair = f"{quote_plus(row.client_id)}:{quote_plus(secret)}"
+            # A space as %20: whoever decodes forms reads that too, and some servers nothing else.
+            pair = f"{quote(row.client_id, safe='')}:{quote(secret, safe='')}"
             headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
     headers["Content-Type"] = "application/x-www-form-urlencoded"
     try:
@@ -129,6 +144,8 @@ def _judged(
         raise coded_error("credential.answer_malformed", message="The token can't be sent.")
     if str(body.get("token_type", "")).lower() != "bearer":
         raise coded_error("credential.token_type")
+    if body.get("issued_token_type") not in (None, *_USABLE_TYPES):  # RFC 8693: an id token, say
+        raise coded_error("credential.token_type")
     granted = _granted(body.get("scope"), scopes)
     claims = _claims(token)
     lifetime = _lifetime(body.get("expires_in"), claims)
@@ -155,20 +172,23 @@ def _granted(stated: Any, asked: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _lifetime(stated: Any, claims: Mapping[str, Any]) -> float:
-    """Seconds, from the answer or from the token's own span: clocks need not agree."""
-    if isinstance(stated, str) and stated.isascii() and stated.isdigit():
+    """Seconds, from the answer or from the token's own span: clocks need not agree.
+
+    Bounded, since no clock and no calendar can hold what a server may claim.
+    """
+    if isinstance(stated, str) and _SECONDS.fullmatch(stated):
         stated = int(stated)
     if not _is_number(stated):
         ends, begins = claims.get("exp"), claims.get("iat", time.time())
         if not _is_number(ends) or not _is_number(begins):
             raise coded_error("credential.lifetime_unknown")
-        stated = ends - begins
+        stated = int(ends) - int(begins)
     if stated <= 0:
         raise coded_error("credential.token_expired")
-    return float(stated)
+    return float(min(stated, LONGEST_LIFETIME))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -185,8 +205,10 @@ def _claims(token: str) -> Mapping[str, Any]:
 
 def _check_audience(claims: Mapping[str, Any], acceptable: frozenset[str]) -> None:
     stated = claims.get("aud")
-    named = {stated} if isinstance(stated, str) else set(stated or ())
-    if named and acceptable and not named & acceptable:
+    if stated is None or not acceptable:
+        return
+    named = stated if isinstance(stated, list) else [stated]
+    if not any(isinstance(name, str) and name in acceptable for name in named):
         raise coded_error("credential.wrong_audience")
 
 

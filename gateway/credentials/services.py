@@ -16,6 +16,7 @@ from contextos.identity.actors import require_authority
 from contextos.identity.changes import lock, require_reason
 from contextos.identity.models import Environment
 from contextos.net.targets import parse_target
+from gateway.consents.services import end_consents
 from gateway.credentials.certificates import read_certificate
 from gateway.credentials.keeping import seal_secret
 from gateway.credentials.shape import check_secret, check_shape
@@ -138,12 +139,14 @@ def end_overlap(*, credential_id: str, actor: Actor) -> AdapterCredential:
 
 @transaction.atomic
 def revoke_credential(*, credential_id: str, actor: Actor, reason: str) -> AdapterCredential:
-    """Never use it again: its secrets are deleted, the row stays for the records that name it."""
+    """Never use it again: its secrets and what people consented to are deleted, the row stays for
+    the records that name it."""
     row = _locked(credential_id, actor)
     stated = require_reason(reason)
     row.sealed_secret = row.sealed_previous = None
     row.previous_until, row.revoked_at = None, utcnow()
     row.save()
+    end_consents(row, actor=actor, reason=stated)
     _record(row, "credential.revoked", actor, reason=stated)
     return row
 

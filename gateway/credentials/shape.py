@@ -58,6 +58,8 @@ def check_shape(row: AdapterCredential) -> None:
     for name in _ENDPOINTS:
         if getattr(row, name):
             _check_endpoint(row, name)
+    if row.header_name:
+        _check_header(row.header_name)
     if row.authority:
         check_authority(row.authority)
 
@@ -76,8 +78,6 @@ def check_secret(row: AdapterCredential, secret: str) -> None:
         read_certificate(secret)
     elif not _SENDABLE.fullmatch(secret):
         raise _invalid("The secret holds a space or a character that headers can't carry.")
-    elif row.kind == CredentialKind.API_KEY:
-        _check_header(row.header_name)
 
 
 def _check_endpoint(row: AdapterCredential, name: str) -> None:

@@ -40,23 +40,32 @@ class Ask:
 
 
 def ask_of(attempt: Attempt) -> Ask | None:
-    """None where the manifest says that nobody asks."""
-    auth = attempt.capability.manifest.get("auth") or {}
-    if auth.get("type", NONE) == NONE:
-        return None
+    """What this call asks for; None where the manifest says that nobody is asked."""
     call = attempt.call
-    return Ask(
+    return ask_by(
+        attempt.capability.manifest,
         tenant_id=call.tenant_id,
         environment=attempt.environment,
         adapter_id=call.adapter_id,
         capability_id=call.capability_id,
-        auth_type=str(auth["type"]),
-        scopes=scopes_for(auth, call.capability_id),
-        resource=str(auth["resource"]) if auth.get("resource") else None,
-        audiences=_audiences(auth.get("token_audience")),
         agent_id=call.agent_id,
         user_id=call.user_id,
         deadline_at=call.deadline_at or call.created_at,
+    )
+
+
+def ask_by(manifest: Mapping[str, Any], *, capability_id: str, **who: Any) -> Ask | None:
+    """The terms of this manifest; without a capability they are those of every read."""
+    auth = manifest.get("auth") or {}
+    if auth.get("type", NONE) == NONE:
+        return None
+    return Ask(
+        capability_id=capability_id,
+        auth_type=str(auth["type"]),
+        scopes=scopes_for(auth, capability_id),
+        resource=str(auth["resource"]) if auth.get("resource") else None,
+        audiences=_audiences(auth.get("token_audience")),
+        **who,
     )
 
 

@@ -63,6 +63,14 @@ def test_what_can_not_be_paid_back_is_refused(
     assert refused.value.code == code
 
 
+@pytest.mark.parametrize("change", [{"amount_inr": 100}, {"transaction_id": "txn_4202"}])
+def test_a_key_that_paid_something_else_is_refused(ledger: Ledger, change: dict[str, Any]) -> None:
+    ledger.refund(_args(), tool_call_id="tool_1")
+    with pytest.raises(PaymentRefused) as refused:
+        ledger.refund(_args(**change), tool_call_id="tool_2")
+    assert refused.value.code == "KEY_REUSED"
+
+
 def test_parts_are_paid_until_nothing_is_left(ledger: Ledger) -> None:
     ledger.refund(_args(amount_inr=4000), tool_call_id="tool_1")
     with pytest.raises(PaymentRefused):

@@ -57,7 +57,8 @@ NEVER_A_REFUSAL = {
     "adapter.reason_missing",
     "alert.receiver_invalid",
     "breaker.already_closed",
-    *("discovery.endpoint_needed", "discovery.not_mcp", "endpoint.exists", "endpoint.invalid"),
+    *("discovery.credential_withheld", "discovery.endpoint_needed", "discovery.not_mcp"),
+    *("endpoint.exists", "endpoint.invalid"),
 }
 RUN = RunFacts(
     role="support_agent",

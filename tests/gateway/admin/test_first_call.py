@@ -112,6 +112,8 @@ def test_what_the_page_drafts_waits_for_somebody_who_did_not_write_it(bare: Hous
     _registered(bare, browser)
     bare.published(orders())
     browser.post(PAGE, {"do": "pack", "pack-pack_id": "first_call", "pack-intent": "first.call"})
+    assert "Draft another pack" in _words(browser.get(PAGE))
+    assert "Draft another policy" not in _words(browser.get(PAGE))
     draft = ContextPackVersion.objects.get(tenant=bare.tenant)
     assert (draft.state, draft.block_count, draft.warn_count) == ("draft", 0, 0)
     assert draft.author == bare.user("admin")

@@ -41,6 +41,7 @@ class AuthorizationServer:
     lifetime: int | None = 300
     answers: dict[str, Any] = field(default_factory=dict)  # members put over a good answer
     raw: tuple[int, bytes] | None = None
+    location: str = ""  # where the token endpoint sends us on to
     asked: list[Form] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     codes: dict[str, Form] = field(default_factory=dict)
@@ -208,6 +209,8 @@ def _handler(server: AuthorizationServer) -> type[BaseHTTPRequestHandler]:
         def _send(self, status: int, content: bytes) -> None:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
+            if server.location:
+                self.send_header("Location", server.location)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)

@@ -81,7 +81,7 @@ def make_consent(tenant: Tenant, marker: str) -> Consent:
         client_id="contextos",
     )
     asked = ConsentRequest(
-        request_id=new_id("csr"), tenant=tenant, credential=row, user_id="user_ada"
+        request_id=new_id("csr"), tenant=tenant, credential=row, user_id="user_ada", scopes=["read"]
     )
     granted = Granted(access_token="at_x", scopes=("read",), lifetime=300, asked_at=0)
     return grant_consent(request=asked, granted=granted, actor=SYSTEM)

@@ -90,6 +90,11 @@ def test_a_credential_is_added_shown_by_fingerprint_rotated_and_revoked(house: H
         ("mtls", {"secret": "no pem"}, "needs a PEM certificate"),
         (
             "client_credentials",
+            {"token_endpoint": "https://id.example.com/t", "client_id": "c", "secret": ""},
+            "This kind needs a secret",
+        ),
+        (
+            "client_credentials",
             {"token_endpoint": "https://169.254.169.254/t", "client_id": "c"},
             "not a public address",
         ),
@@ -106,6 +111,30 @@ def test_what_could_not_be_sent_is_refused_and_the_secret_not_sent_back(
     assert not AdapterCredential.objects.exists()
 
 
+def test_the_form_says_what_is_added_and_where_people_have_to_come_back_to(
+    house: House, server: AuthorizationServer
+) -> None:
+    admin = browser(house)
+    shown = admin.get(f"{LIST}add/?kind=authorization_code").content.decode()
+    assert "Add a credential: OAuth 2 with the person" in shown
+    row = make_credential(house.tenant, "authorization_code", **oauth(server))
+    for page in (shown, admin.get(f"{LIST}{row.pk}/change/").content.decode()):
+        assert redirect_uri() in page
+    assert redirect_uri() not in admin.get(f"{LIST}add/?kind=bearer").content.decode()
+
+
+def test_a_client_that_signs_is_added_without_a_secret(house: House) -> None:
+    posted = entered(
+        client_auth="private_key_jwt",
+        issuer="",
+        token_endpoint="https://id.example.com/t",
+        client_id="c",
+        secret="",
+    )
+    assert browser(house).post(f"{LIST}add/?kind=client_credentials", posted).status_code == 302
+    assert AdapterCredential.objects.get().sealed_secret is None
+
+
 def test_where_a_secret_goes_can_not_be_changed_without_entering_it(
     house: House, server: AuthorizationServer
 ) -> None:
@@ -117,6 +146,15 @@ def test_where_a_secret_goes_can_not_be_changed_without_entering_it(
     row.refresh_from_db()
     assert row.name == "Renamed"
     assert row.token_endpoint == f"{server.address}/token"
+
+
+def test_a_header_that_can_not_be_sent_is_refused_later_too(house: House) -> None:
+    row = make_credential(house.tenant, "api_key", header_name="X-Ledger-Key")
+    changed = {"name": "Ledger", "header_name": "Host"}
+    answer = browser(house).post(f"{LIST}{row.pk}/change/", changed)
+    assert "set by the network door" in answer.content.decode()
+    row.refresh_from_db()
+    assert row.header_name == "X-Ledger-Key"
 
 
 def test_a_second_credential_for_the_same_place_is_refused(house: House) -> None:

@@ -159,6 +159,17 @@ def test_after_a_rotation_the_server_may_lag_behind_until_the_overlap_ends(
         credential_for(make_ask(tenant))
 
 
+def test_the_secret_before_is_shown_only_to_a_server_that_refuses_the_new_one(
+    tenant: Tenant, server: AuthorizationServer
+) -> None:
+    row = make_credential(tenant, "client_credentials", **oauth(server))
+    rotate_credential(credential_id=row.pk, secret="n3w", actor=SYSTEM, overlap=timedelta(hours=1))
+    server.raw = (503, b"down")
+    with pytest.raises(ContextOSError, match=r"credential\.endpoint_unreachable"):
+        credential_for(make_ask(tenant))
+    assert len(server.asked) == 1
+
+
 def test_a_refused_static_secret_falls_back_to_the_one_before_and_no_further(
     tenant: Tenant,
 ) -> None:
@@ -185,6 +196,9 @@ def test_a_refused_token_is_fetched_anew_once(tenant: Tenant, server: Authorizat
 
 
 # --- bad answers ---------------------------------------------------------------------------------
+TOKEN_TYPE = "urn:ietf:params:oauth:token-type"
+
+
 def jwt_saying(**claims: Any) -> str:
     part = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=").decode()
     return f"e30.{part}.c2ln"
@@ -200,6 +214,12 @@ BAD_ANSWERS: list[tuple[str, dict[str, Any], str, bool]] = [
     ("true as end", {"expires_in": True}, "credential.lifetime_unknown", False),
     ("ended", {"expires_in": 0}, "credential.token_expired", False),
     ("for others", {"access_token": jwt_saying(aud="mail")}, "credential.wrong_audience", False),
+    ("for nobody", {"access_token": jwt_saying(aud=[])}, "credential.wrong_audience", False),
+    ("for a number", {"access_token": jwt_saying(aud=5)}, "credential.wrong_audience", False),
+    ("for things", {"access_token": jwt_saying(aud=[{}])}, "credential.wrong_audience", False),
+    ("id token", {"issued_token_type": f"{TOKEN_TYPE}:id_token"}, "credential.token_type", False),
+    ("odd type", {"issued_token_type": ["x"]}, "credential.token_type", False),
+    ("no count", {"expires_in": "9" * 5000}, "credential.lifetime_unknown", False),
 ]
 
 
@@ -251,6 +271,40 @@ def test_a_bad_answer_is_refused_with_its_own_code(
         credential_for(make_ask(tenant))
     assert (refused.value.code, refused.value.retryable) == (code, retryable)
     assert "script" not in str(refused.value.data)
+
+
+def test_a_token_endpoint_that_sends_us_elsewhere_is_not_followed(
+    tenant: Tenant, server: AuthorizationServer
+) -> None:
+    make_credential(tenant, "client_credentials", **oauth(server))
+    server.raw, server.location = (307, b""), "http://169.254.169.254/latest/meta-data/"
+    with pytest.raises(ContextOSError) as refused:
+        credential_for(make_ask(tenant))
+    assert (refused.value.code, refused.value.retryable) == ("credential.endpoint_forbidden", False)
+    assert refused.value.data["cause"] == "egress.redirect_refused"
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("says", [10**398, 1e300, {"exp": 10**398, "iat": 0.5}])
+def test_a_lifetime_that_no_clock_can_hold_is_cut_short(
+    tenant: Tenant, server: AuthorizationServer, says: Any
+) -> None:
+    make_credential(tenant, "client_credentials", **oauth(server))
+    server.answers = {"expires_in": says}
+    if isinstance(says, dict):
+        server.answers = {"expires_in": None, "access_token": jwt_saying(aud=AUDIENCE, **says)}
+    credential_for(make_ask(tenant))
+    credential_for(make_ask(tenant))
+    assert len(server.asked) == 1
+
+
+def test_of_a_server_that_grants_more_the_record_tells_what_was_granted(
+    tenant: Tenant, server: AuthorizationServer
+) -> None:
+    make_credential(tenant, "client_credentials", **oauth(server))
+    server.answers = {"scope": "write read"}
+    got = credential_for(make_ask(tenant)).as_record()
+    assert (got["scopes_requested"], got["scopes_granted"]) == (["read"], ["read", "write"])
 
 
 def test_a_token_endpoint_that_is_down_is_said_to_be(

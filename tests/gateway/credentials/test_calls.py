@@ -40,8 +40,13 @@ def test_a_read_shows_the_initial_scope_and_a_write_one_more(
 
 
 @pytest.mark.proves("C7")
-def test_nothing_of_a_callers_token_leaves(world: LedgerWorld, server: AuthorizationServer) -> None:
-    make_credential(world.tenant, "token_exchange", **oauth(server))
+@pytest.mark.parametrize("kind", ["token_exchange", "client_credentials", "bearer"])
+def test_nothing_of_a_callers_token_leaves(
+    world: LedgerWorld, server: AuthorizationServer, kind: str
+) -> None:
+    server.tokens["fixed"] = {}
+    secret = {"secret": "fixed"} if kind == "bearer" else oauth(server)
+    make_credential(world.tenant, kind, **secret)
     assert world.call().json()["status"] == "ok"
     left = str([server.asked, server.headers, world.ledger.seen, world.ledger.bodies])
     for token in (world.gateway.agent_token, world.delegation):

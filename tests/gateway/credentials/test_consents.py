@@ -14,6 +14,7 @@ from contextos.core.clock import utcnow
 from contextos.core.errors import ContextOSError
 from gateway.consents.services import revoke_consent
 from gateway.consents.trips import redirect_uri
+from gateway.credentials.services import revoke_credential
 from gateway.credentials.tokens import token_cache
 from gateway.models import AdapterCredential, Consent, ConsentRequest, ToolCall
 from gateway.sweep import sweep_calls
@@ -87,6 +88,7 @@ def test_the_page_shows_client_scopes_redirect_and_risk(world: LedgerWorld, paus
     shown = world.browser().get(page_of(paused)).content.decode()
     for words in ("contextos client", "read", redirect_uri(), "read only", "ledger.read"):
         assert words in shown
+    assert "waiting for you" in shown
     assert "e1" not in shown.split("<main")[-1].replace("e1ement", "")
 
 
@@ -137,6 +139,34 @@ def test_one_answer_lets_all_calls_go_on_that_wait_for_no_more(
     assert {world.state_of(one)["status"] for one in (paused, second)} == {"deferred"}
 
 
+def test_of_a_server_that_grants_more_the_consent_covers_what_the_page_showed(
+    world: LedgerWorld, server: AuthorizationServer, paused: Any
+) -> None:
+    server.answers = {"scope": "read write"}
+    travel(world.browser(), server, page_of(paused))
+    assert Consent.objects.get().scopes == ["read"]
+    written = world.call("ledger.write")
+    work_on(written.json()["tool_call_id"])
+    assert world.state_of(written)["error"]["details"]["scopes"] == ["read", "write"]
+
+
+def test_a_server_is_not_asked_for_scopes_where_the_manifest_names_none(
+    world: LedgerWorld, server: AuthorizationServer, paused: Any
+) -> None:
+    ConsentRequest.objects.update(scopes=[])
+    address = onward(world.browser(), page_of(paused))
+    assert "scope" not in parse_qs(urlsplit(address).query, keep_blank_values=True)
+
+
+def test_a_token_that_is_to_last_for_ever_is_kept_for_as_long_as_dates_go(
+    world: LedgerWorld, server: AuthorizationServer, paused: Any
+) -> None:
+    server.lifetime = 10**15
+    assert travel(world.browser(), server, page_of(paused)).status_code == 302
+    work_on(paused.json()["tool_call_id"])
+    assert world.state_of(paused)["status"] == "ok"
+
+
 # --- everything that must not work ---------------------------------------------------------------
 def refused_code(answer: Any) -> str:
     assert answer.status_code in (403, 409, 502), answer.content
@@ -163,6 +193,35 @@ def test_a_state_of_another_person_or_browser_is_nobodys(
     assert Client().get(back).status_code == 302  # to the sign-in page
     assert mine.get(back).status_code == 302
     assert Consent.objects.count() == 1
+
+
+def test_a_state_is_its_persons_alone_even_with_the_mark_of_their_browser(
+    world: LedgerWorld, server: AuthorizationServer, paused: Any
+) -> None:
+    mine = world.browser()
+    back = way_back(server, onward(mine, page_of(paused)))
+    other = world.browser(world.gateway.house.user("admin"))
+    other.get("/admin/consent/back")  # gives it a mark of its own
+    session = other.session
+    session["consent_browser"] = mine.session["consent_browser"]
+    session.save()
+    assert refused_code(other.get(back)) == "consent.state_unknown"
+    assert server.asked == []
+
+
+def test_of_two_who_bring_the_same_answer_at_once_one_is_too_late(
+    world: LedgerWorld, server: AuthorizationServer, paused: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = world.browser()
+    back = way_back(server, onward(browser, page_of(paused)))
+
+    def while_another_uses_it() -> Any:
+        ConsentRequest.objects.update(trip_used_at=utcnow())
+        return utcnow()
+
+    monkeypatch.setattr("gateway.consents.trips.utcnow", while_another_uses_it)
+    assert refused_code(browser.get(back)) == "consent.state_used"
+    assert server.asked == []
 
 
 def test_beginning_again_makes_the_trip_before_worthless(
@@ -244,6 +303,23 @@ def test_what_was_stopped_meanwhile_does_not_go_on(
     assert world.ledger.seen == []
 
 
+def test_nobody_is_asked_for_a_client_that_was_revoked(
+    world: LedgerWorld, server: AuthorizationServer, paused: Any
+) -> None:
+    browser = world.browser()
+    back = way_back(server, onward(browser, page_of(paused)))
+    revoke_credential(
+        credential_id=AdapterCredential.objects.get().pk, actor=SYSTEM, reason="leaked"
+    )
+    assert refused_code(browser.get(back)) == "consent.not_waiting"
+    assert server.asked == []
+    assert "Continue to" not in browser.get(page_of(paused)).content.decode()
+    make_credential(world.tenant, "client_credentials", **oauth(server))
+    sweep_calls()
+    work_on(paused.json()["tool_call_id"])
+    assert world.state_of(paused)["status"] == "ok"  # by what its adapter has today
+
+
 def test_a_cancelled_call_waits_for_nobody(world: LedgerWorld, paused: Any) -> None:
     call_id = paused.json()["tool_call_id"]
     world.gateway.post(
@@ -293,6 +369,26 @@ def test_a_consent_the_server_forgot_is_asked_for_again(
     server.tokens.clear()
     assert world.call(args={"entry": "e9"}).status_code == 202
     assert AuditEvent.objects.filter(action="consent.lost").count() == 1
+
+
+def test_what_was_granted_before_is_asked_for_again_with_the_new(
+    world: LedgerWorld, server: AuthorizationServer, consent: Consent
+) -> None:
+    Consent.objects.update(scopes=["openid"])
+    assert world.call(args={"entry": "e9"}).json()["error"]["details"]["scopes"] == [
+        "openid",
+        "read",
+    ]
+
+
+def test_a_consent_ends_with_its_client(
+    world: LedgerWorld, server: AuthorizationServer, consent: Consent
+) -> None:
+    revoke_credential(credential_id=consent.credential_id, actor=SYSTEM, reason="leaked")
+    consent.refresh_from_db()
+    assert consent.revoked_at is not None
+    assert bytes(consent.sealed_tokens) == b""
+    assert AuditEvent.objects.filter(action="consent.revoked").count() == 1
 
 
 def test_a_consent_taken_back_is_over_here_and_there(

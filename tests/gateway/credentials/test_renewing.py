@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from gateway.consents.kept import opened_tokens
 from gateway.consents.tokens import Wanted, consented_token
 from gateway.credentials.keeping import seal_text, tokens_context
 from gateway.models import Consent
@@ -56,6 +57,8 @@ def test_an_mcp_server_that_forgot_our_token_is_shown_a_new_one_and_asked_once_m
     assert set(shown) <= server.tokens.keys()
     assert last_record(world, answer)["credentials"]["scopes_granted"] == ["read"]
     assert answer["attempts"] == 1
+    left = f"{far.requests} {server.asked} {server.headers}"  # of the caller's own token nothing
+    assert not any(part in left for part in world.agent_token.split(".")[1:])
 
 
 def _shown(request: bytes) -> str:
@@ -91,6 +94,33 @@ def test_of_many_processes_one_renews_and_the_refresh_token_is_used_once(
     assert len(server.asked) == 1
     consent.refresh_from_db()
     assert (consent.token_version, consent.renewing_until) == (2, None)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whoever_took_too_long_to_renew_does_not_overwrite_what_another_kept(
+    server: AuthorizationServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    consent = make_consent(make_tenant(), "Ledger")
+    row = consent.credential
+    row.token_endpoint, row.client_id = f"{server.address}/token", "contextos client"
+    row.save()
+    _keep(consent, {"access_token": "at_old", "refresh_token": "rt_first"})
+    server.refresh_tokens = {"rt_first": "read"}
+    issue = server.token
+
+    def overtaken(*asked: Any) -> Any:
+        """While this answer is under way, another process renews and keeps."""
+        newer = Consent.objects.get()
+        newer.token_version += 1
+        _keep(newer, {"access_token": "at_newer", "refresh_token": "rt_newer"})
+        connection.close()
+        return issue(*asked)
+
+    monkeypatch.setattr(server, "token", overtaken)
+    wanted = Wanted(row=row, ask=make_ask(row.tenant), aim={}, refused="at_old", patience=5)
+    assert consented_token(wanted).value in server.tokens
+    kept = opened_tokens(Consent.objects.get())
+    assert kept["refresh_token"] == "rt_newer"
 
 
 def _keep(consent: Consent, tokens: dict[str, Any]) -> None:

@@ -132,7 +132,7 @@ def test_a_planted_secret_appears_nowhere(
     for call in ToolCall.objects.filter(state="queued"):
         work_on(call.pk)
     answers += [world.call(args={"entry": "again"})]
-    tokens = [*server.tokens, *server.refresh_tokens]
+    tokens = [*server.tokens, *server.refresh_tokens, *_passed_on_the_way(server, world)]
     admin = world.browser(world.gateway.house.user("admin"))
     row = AdapterCredential.objects.get()
     pages = [
@@ -162,6 +162,13 @@ def test_a_planted_secret_appears_nowhere(
     ]
     for secret in (*secrets, *tokens):
         assert not any(secret in place for place in places)
+
+
+def _passed_on_the_way(server: AuthorizationServer, world: LedgerWorld) -> list[str]:
+    """What else would serve whoever read it: codes and their verifiers, and what we sign."""
+    names = ("subject_token", "actor_token", "code", "code_verifier")
+    forms = [form[name] for form in server.asked for name in names if name in form]
+    return forms + [seen["x-contextos-metadata"] for seen in world.ledger.seen]
 
 
 def test_an_opened_secret_hides_in_its_repr(server: AuthorizationServer) -> None:

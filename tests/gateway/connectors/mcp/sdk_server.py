@@ -7,7 +7,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import anyio
@@ -26,14 +26,20 @@ class Echo(BaseModel):
 class SdkServer:
     """The server, and what happened to it."""
 
-    def __init__(self, *, json_response: bool = False, port: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        json_response: bool = False,
+        port: int = 0,
+        guard: Callable[[str], dict[str, Any]] = lambda origin: {},
+    ) -> None:
         self.cancelled: list[str] = []
         self.seen: list[dict[str, Any]] = []
         self.finished: list[str] = []
         self._socket = socket.create_server(("127.0.0.1", port))
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as uvicorn's own has
         self.port = int(self._socket.getsockname()[1])
-        app = self._tools().streamable_http_app(json_response=json_response)
+        app = self._tools(guard(self.origin)).streamable_http_app(json_response=json_response)
         config = uvicorn.Config(app, log_level="critical", lifespan="on")
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
@@ -41,8 +47,12 @@ class SdkServer:
         )
 
     @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/mcp"
+        return f"{self.origin}/mcp"
 
     def start(self) -> None:
         self._thread.start()
@@ -56,8 +66,8 @@ class SdkServer:
         self._thread.join(timeout=10)
         self._socket.close()
 
-    def _tools(self) -> MCPServer:
-        server = MCPServer("orders-probe", version="9.9.9", log_level="CRITICAL")
+    def _tools(self, guarded: dict[str, Any]) -> MCPServer:
+        server = MCPServer("orders-probe", version="9.9.9", log_level="CRITICAL", **guarded)
 
         @server.tool()
         async def echo(text: str) -> Echo:
