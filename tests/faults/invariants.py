@@ -274,7 +274,8 @@ def _keys(
     answered: Mapping[str, str],
 ) -> Iterator[str]:
     """A key names one call that is there; callers were told of no other, and no other was made."""
-    named = dict(store.rows("SELECT scope_hash, tool_call_id FROM gateway_idempotencykey"))
+    filed = store.rows("SELECT scope_hash, tool_call_id FROM gateway_idempotencykey")
+    named = {str(scope): str(tool_call_id) for scope, tool_call_id in filed}
     for tool_call_id, count in Counter(named.values()).items():
         if tool_call_id not in calls or count > 1:
             yield f"{count} keys name {tool_call_id}"

@@ -183,6 +183,11 @@ def _cut_off(scene: Scene) -> None:
     scene.seal(size=2)
 
 
+def _never_read(scene: Scene) -> None:
+    scene.sql("UPDATE gateway_toolcall SET is_write = 0")
+    scene.ledger("DELETE FROM effects")
+
+
 def _signed_by_nobody(scene: Scene) -> None:
     scene._signer = Ed25519PrivateKey.generate()
     scene.seal()
@@ -202,13 +207,7 @@ def _booked(statement: str) -> Callable[[Scene], None]:
 
 _EMPTY_HANDED = _by("UPDATE gateway_toolcall SET state = 'failed'")
 WRONG: dict[str, tuple[Callable[[Scene], None], str]] = {
-    "a read's answer without a read": (
-        lambda scene: (
-            scene.sql("UPDATE gateway_toolcall SET is_write = 0"),
-            scene.ledger("DELETE FROM effects"),
-        ),
-        "the ledger says otherwise",
-    ),
+    "a read's answer without a read": (_never_read, "the ledger says otherwise"),
     "another end on record": (_EMPTY_HANDED, "is failed, its last row says EXECUTED"),
     "an end that is not the last row": (
         _by("UPDATE audit_decisionrow SET seq = 3 - (seq = 3) WHERE seq > 1"),
