@@ -234,7 +234,9 @@ def _fault(field: Field, text: str, answer: Any, shown: list[str]) -> str:
         return "" if code else f"status {answer.status_code} without a code"
     if field.place in ("body", "inside") and text in UNSTORABLE:
         return "took what can't be stored"
-    if field.place == "inside" and ENDS[field.where].shows and text not in shown:
+    # A bare reference is given the scheme that every reference has.
+    spelt = f"schema://{text}" if field.name.endswith("_schema_ref") else text
+    if field.place == "inside" and ENDS[field.where].shows and not {text, spelt} & {*shown}:
         return "is not shown as sent"
     return _changed(field, text, answer)
 
