@@ -11,7 +11,7 @@ SPREAD := -n $(WORKERS) --dist worksteal
 # Compiled code is kept even where the shell says otherwise: hundreds of processes start from it.
 export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-pg test-sqlite e2e e2e-products e2e-pages e2e-services scale faults conformance bench lint fmt types lock docs clean
+.PHONY: help setup run test test-pg test-sqlite e2e e2e-products e2e-pages e2e-services scale faults abuse conformance bench lint fmt types lock docs clean
 
 help: ## List the commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -92,6 +92,9 @@ faults: setup ## Kill processes and services in mid-call (LONG=1: every point, 1
 	@echo "== a failure at every statement, on SQLite too"
 	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) -m faults -q tests/faults/test_broken_statements.py
 	@$(if $(LONG),CONTEXTOS_FAULTS_LONG=1) $(PY) -m tests.faults $(if $(WRITE),--write-docs)
+
+abuse: setup ## Bursts, forged tokens, canaries, fuzz, naughty texts (LONG=1: 10,000 cases, every text in every field)
+	@$(if $(LONG),CONTEXTOS_ABUSE_LONG=1) $(PY) scripts/with_services.py $(PYTEST) -q -rs tests/abuse
 
 conformance: setup ## Speak with MCP servers that others wrote (installs them from npm into build/)
 	@env -u DATABASE_URL -u REDIS_URL $(PYTEST) -m conformance -q -rs tests

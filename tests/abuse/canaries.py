@@ -6,15 +6,21 @@ import base64
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
 
 from django.conf import settings
 
 from approvals.webhooks import create_webhook
+from contextos.core.ids import new_id
 from contextos.core.signing import KeyPurpose
 from contextos.identity.keyring import key_store
 from contextos.identity.second_factor import begin_enrolment
+from gateway.consents.services import grant_consent
+from gateway.credentials.endpoint import Granted
+from gateway.credentials.services import rotate_credential
+from gateway.models import AdapterCredential, ConsentRequest
 from tests.factories import SYSTEM, make_agent, make_agent_token, make_user, make_user_token
 from tests.gateway.admin.alert_rows import make_receiver
 from tests.gateway.credentials.certificates import Authority
@@ -100,9 +106,34 @@ def _plant_credentials(canaries: Canaries, world: GatewayWorld) -> None:
     for kind, more in _KINDS.items():
         secret = canaries.new(f"credential {kind}")
         make_credential(world.house.tenant, kind, secret=secret, adapter_id=f"adp_{kind}", **more)
+    _plant_an_overlap(canaries, world)
+    _plant_a_consent(canaries)
     pem = Authority.new().certificate("contextos").bundle
     make_credential(world.house.tenant, "mtls", secret=pem, adapter_id="adp_mtls")
     canaries.keep("credential mtls", pem.split("PRIVATE KEY-----")[1].splitlines()[1])
+
+
+def _plant_an_overlap(canaries: Canaries, world: GatewayWorld) -> None:
+    """A secret that counts for one more hour beside the one that took its place."""
+    before, now = canaries.new("credential before"), canaries.new("credential now")
+    row = make_credential(world.house.tenant, "bearer", secret=before, adapter_id="adp_rotated")
+    rotate_credential(credential_id=row.pk, secret=now, actor=SYSTEM, overlap=timedelta(hours=1))
+
+
+def _plant_a_consent(canaries: Canaries) -> None:
+    """What a person let an authorization server hand out."""
+    row = AdapterCredential.objects.get(kind="authorization_code")
+    asked = ConsentRequest(
+        request_id=new_id("csr"), tenant=row.tenant, credential=row, user_id="user_ada"
+    )
+    granted = Granted(
+        access_token=canaries.new("consented access token"),
+        refresh_token=canaries.new("consented refresh token"),
+        scopes=("read",),
+        lifetime=300,
+        asked_at=0,
+    )
+    grant_consent(request=asked, granted=granted, actor=SYSTEM)
 
 
 def _plant_receivers(canaries: Canaries, world: GatewayWorld) -> None:

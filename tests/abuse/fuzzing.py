@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import schemathesis
@@ -13,6 +14,7 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import Status, events, from_schema
 
 Description = dict[str, Any]
+DISCOVERY = "/discover"
 
 
 @dataclass(slots=True)
@@ -24,12 +26,7 @@ class Seen:
     faults: dict[str, str] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
 
-    @property
-    def server_errors(self) -> int:
-        """Answers that are a fault of ours whatever was asked; the others tell of somebody else."""
-        return sum(n for status, n in self.statuses.items() if status >= 500) - sum(
-            self.statuses[status] for status in (502, 503, 504)
-        )
+    server_errors: Counter[str] = field(default_factory=Counter)
 
     def take(self, event: Any) -> None:
         """Add what one event of the engine tells."""
@@ -43,11 +40,19 @@ class Seen:
         self.cases += len(recorder.interactions)
         for interaction in recorder.interactions.values():
             if interaction.response is not None:
-                self.statuses[interaction.response.status_code] += 1
+                status = interaction.response.status_code
+                self.statuses[status] += 1
+                self._take_status(status, urlsplit(interaction.request.uri).path)
         for nodes in recorder.checks.values():
             for node in nodes:
                 if node.status is Status.FAILURE and node.failure_info is not None:
                     self._take_fault(node.name, node.failure_info)
+
+    def _take_status(self, status: int, path: str) -> None:
+        """Nobody else asks and everything runs: a 503 is a fault of ours as well. Only discovery,
+        which asks a server that is not ours, may say that it is not there or did not answer."""
+        if status >= 500 and not (status in (502, 503, 504) and path.endswith(DISCOVERY)):
+            self.server_errors[f"{status} {path}"] += 1
 
     def _take_fault(self, check: str, info: Any) -> None:
         failure = info.failure

@@ -72,8 +72,8 @@ def _texts(form: forms.BaseForm) -> list[str]:
     ]
 
 
-def _filled(form: forms.BaseForm, text: str) -> dict[str, Any]:
-    """What a browser would send, with the text in every text field."""
+def _filled(form: forms.BaseForm, text: str, names: list[str]) -> dict[str, Any]:
+    """What a browser would send, with the text in these fields."""
     data: dict[str, Any] = {}
     for name, field in form.fields.items():
         value = form[name].value()
@@ -87,7 +87,7 @@ def _filled(form: forms.BaseForm, text: str) -> dict[str, Any]:
             data[form.add_prefix(name)] = value if isinstance(value, str) and value else chosen
         elif value not in (None, ""):
             data[form.add_prefix(name)] = value
-    return data | dict.fromkeys(_texts(form), text)
+    return data | dict.fromkeys(names, text)
 
 
 def _fault(answer: Any, text: str) -> str:
@@ -100,19 +100,19 @@ def _fault(answer: Any, text: str) -> str:
     return ""
 
 
-def _columns(model: type[models.Model], form: forms.BaseForm) -> list[str]:
-    """Those of its texts that stand in a column of the same name; a password is kept hashed."""
+def _columns(model: type[models.Model], texts: list[str]) -> list[str]:
+    """Those of the texts that stand in a column of the same name; a password is kept hashed."""
     known = {
         field.name
         for field in model._meta.concrete_fields
         if isinstance(field, models.CharField | models.TextField) and field.name != "password"
     }
-    return [name for name in _texts(form) if name in known]
+    return [name for name in texts if name in known]
 
 
-def _changed(model: type[models.Model], form: forms.BaseForm, text: str) -> str:
+def _changed(model: type[models.Model], texts: list[str], text: str) -> str:
     """What was taken stands in a row exactly as sent, but for blanks and line ends."""
-    names = _columns(model, form)
+    names = _columns(model, texts)
     if not names:
         return ""
     rows, sent = model._default_manager.values_list(*names), _plain(text)
@@ -131,18 +131,24 @@ def _plain(value: object) -> str:
 def _tried(
     browser: Client, model: type[models.Model], address: str, number: int
 ) -> Iterator[tuple[str, Any, str]]:
-    """Each text with the answer to it and what is wrong; whatever it changed is put back."""
+    """Each text with the answer to it and what is wrong; whatever it changed is put back.
+
+    It stands in all fields at once, and in one after the other with the rest as it was: a field
+    that wants an address would else refuse the text for all the others.
+    """
     form = _form(browser.get(address))
-    if form is None or not _texts(form):
+    names = [] if form is None else _texts(form)
+    if form is None or not names:
         return
-    for text in texts_for(number):
-        with transaction.atomic():
-            answer = browser.post(address, _filled(form, text))
-            fault = _fault(answer, text)
-            if not fault and answer.status_code == 302:
-                fault = _changed(model, form, text)
-            transaction.set_rollback(True)
-        yield text, answer, fault
+    for place, text in enumerate(texts_for(number)):
+        for chosen in (names, [names[place % len(names)]]):
+            with transaction.atomic():
+                answer = browser.post(address, _filled(form, text, chosen))
+                fault = _fault(answer, text)
+                if not fault and answer.status_code == 302:
+                    fault = _changed(model, chosen, text)
+                transaction.set_rollback(True)
+            yield text, answer, fault
 
 
 @pytest.mark.scale

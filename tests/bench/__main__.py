@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from tests.bench.measure import Row
+from tests.bench.promised import missing_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -44,7 +45,10 @@ def main() -> int:
     missed = [str(row["name"]) for row in rows if not row["ok"]]
     if missed:
         sys.stderr.write(f"bench: missed its must: {', '.join(missed)}\n")
-    return 1 if missed and options.strict else 0
+    missing = [] if options.only else missing_of(rows)
+    if missing:
+        sys.stderr.write(f"bench: not measured: {', '.join(missing)}\n")
+    return 1 if (missed or missing) and options.strict else 0
 
 
 def _write_down(rows: list[dict[str, object]], *, docs: bool) -> None:

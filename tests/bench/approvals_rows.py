@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from itertools import cycle
 from typing import Any
 
-from django.test import override_settings
+from django.test import Client
 
 from approvals.models import ApprovalRequest
-from tests.approvals.admin.desk import QUEUE, Desk
-from tests.approvals.admin.rows import make_request, request_row
+from approvals.opening import PENDING_PER_AGENT
+from contextos.identity.models import Tenant
+from gateway.models import ToolCall
+from tests.approvals.admin.desk import QUEUE
+from tests.approvals.admin.rows import request_row
+from tests.approvals.world import GateWorld
 from tests.bench.measure import Row, p95_ms
+from tests.identity.signed_in import browser_of
 
 WAITING = 10_000
 AGENTS = 250
@@ -19,7 +24,7 @@ PAGES: list[dict[str, Any]] = [
     {},
     {"p": "2"},
     {"show": "all"},
-    {"agent": "agent_7"},
+    {"agent": "agent_of_many_7"},
     {"mode": "network", "p": "3"},
     {"show": "all", "p": "150"},
 ]
@@ -27,24 +32,25 @@ PAGES: list[dict[str, Any]] = [
 
 def approvals_rows(*, quick: bool) -> Iterator[Row]:
     """Every row of approvals; quick runs repeat less and keep the sizes."""
-    desk = Desk()
-    _fill(desk)
+    world = GateWorld()
+    _fill(world.house.tenant)
+    browser = browser_of(world.approver("fin1"), world.house.tenant)
     repeats = 20 if quick else 60
-    yield Row(
-        "queue_page_p95_ms", p95_ms(_turning_pages(desk), repeats=repeats), "ms", must=500, aim=250
-    )
-    deciding = _deciding(desk, repeats + 1)  # one to warm up
+    turning = _turning_pages(browser)
+    yield Row("queue_page_p95_ms", p95_ms(turning, repeats=repeats), "ms", must=500, aim=250)
+    repeats = min(repeats, PENDING_PER_AGENT - 1)
+    deciding = _deciding(world, browser, repeats + 1)  # one to warm up
     yield Row("decide_p95_ms", p95_ms(deciding, repeats=repeats), "ms", must=400, aim=200)
 
 
-def _fill(desk: Desk) -> None:
+def _fill(tenant: Tenant) -> None:
     """Every tenth asks for what another asks for too."""
     modes = ("destructive", "network", "delegated")
     ApprovalRequest.objects.bulk_create(
         (
             request_row(
-                desk.tenant,
-                agent_id=f"agent_{n % AGENTS}",
+                tenant,
+                agent_id=f"agent_of_many_{n % AGENTS}",  # none that calls: it has its limit
                 effective_mode=modes[n % 3],
                 risk=20 + n % 30,
                 likeness=f"sha256:{n - AGENTS if n % 10 == 0 and n >= AGENTS else n}",
@@ -55,27 +61,31 @@ def _fill(desk: Desk) -> None:
     )
 
 
-def _turning_pages(desk: Desk) -> Any:
+def _turning_pages(browser: Client) -> Any:
     pages = cycle(PAGES)
 
     def turn() -> None:
-        answer = desk.fin1.get(QUEUE, next(pages))
+        answer = browser.get(QUEUE, next(pages))
         if answer.status_code != 200:
             raise RuntimeError(f"the queue answered {answer.status_code}")
+        if b"approvalrequest/apr_" not in answer.content:
+            raise RuntimeError("the queue showed nobody waiting")
 
     return turn
 
 
-def _deciding(desk: Desk, count: int) -> Any:
-    """Sending the confirm step: all checks, the vote, its event, the decision."""
-    waiting = [make_request(desk.tenant, effective_mode="network") for _ in range(count)]
+def _deciding(world: GateWorld, browser: Client, count: int) -> Any:
+    """Sending the confirm step: all checks, the code of the second factor, the vote, its event, the
+    decision, and the call that waited for it, which goes on to a worker."""
+    waiting = [world.proposed(key=f"ik_{n:016d}", amount=n + 1)[0] for n in range(count)]
 
     def decide() -> None:
         request = waiting.pop()
-        sent = {"digest": request.digest, "reason": "Checked."}
-        with override_settings(CONTEXTOS_APPROVAL_WAKER="tests.approvals.admin.conftest.nobody"):
-            answer = desk.fin1.post(f"{QUEUE}{request.pk}/approve/", sent)
+        sent = {"digest": request.digest, "reason": "Checked.", "code": world.code("fin1")}
+        answer = browser.post(f"{QUEUE}{request.pk}/approve/", sent)
         if answer.status_code != 302:
             raise RuntimeError(f"the vote answered {answer.status_code}")
+        if ToolCall.objects.get(pk=request.subject_id).state == "paused":
+            raise RuntimeError("the call does not go on")
 
     return decide

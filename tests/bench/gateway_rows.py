@@ -6,7 +6,7 @@ import statistics
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gateway.connectors.function.frames import Patience
@@ -14,7 +14,7 @@ from gateway.connectors.function.pool import RunnerPool
 from registry.compiled import RunTerms, compile_run, packs_for_run, pins_for_run
 from registry.selectors import generation_of
 from tests.bench.filled_tables import insert_cost_ratio
-from tests.bench.measure import Row, median_ms
+from tests.bench.measure import Row, in_turns, median_ms
 from tests.bench.served import FUNCTIONS, Served, served
 from tests.gateway.world import INTENT, GatewayWorld
 from tests.registry.documents import pack_permitting, permission
@@ -59,11 +59,8 @@ def gateway_rows(*, quick: bool) -> Iterator[Row]:
 
 
 def _added_rows(gateway: Served, *, calls: int) -> Iterator[Row]:
-    """Each governed call right after a direct one, so that both meet the same machine.
-
-    Probes take turns with them: what the server costs before anything is decided tells how fast
-    the machine is at this hour.
-    """
+    """Direct and governed calls take turns, and so do probes with both: what the server costs
+    before anything is decided tells how fast the machine is at this hour."""
     runner = RunnerPool([FUNCTIONS], size=1)
     direct, governed = list[float](), list[float]()
     for _ in range(20):  # caches, connections, runners
@@ -73,9 +70,9 @@ def _added_rows(gateway: Served, *, calls: int) -> Iterator[Row]:
     deciding, probing = list[float](), list[float]()
     for _ in range(_TURNS):
         with _cpu_of(gateway, calls // _TURNS) as spent:
-            for _ in range(calls // _TURNS):
-                direct.append(_timed(lambda: _ask(runner)))
-                governed.append(_timed(gateway.lookup))
+            alone, ours = in_turns(lambda: _ask(runner), gateway.lookup, calls=calls // _TURNS)
+        direct += alone
+        governed += ours
         deciding.append(spent[0])
         with _cpu_of(gateway, _PROBES_PER_CALL * calls // _TURNS) as spent:
             for _ in range(_PROBES_PER_CALL * calls // _TURNS):
@@ -108,12 +105,6 @@ def _ask(runner: RunnerPool) -> None:
     runner.ask(_DIRECT, Patience(time.monotonic() + 5))
 
 
-def _timed(action: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    action()
-    return time.perf_counter() - started
-
-
 def _throughput_row(gateway: Served, threads: int, *, seconds: float) -> Row:
     """Callers that have their connection and their run already; the median of a few windows."""
     ended = list[float]()
@@ -142,7 +133,7 @@ def _throughput_row(gateway: Served, threads: int, *, seconds: float) -> Row:
 
 
 def _compile_row(repeats: int) -> Row:
-    """A run's manifest over a thousand permitted capabilities, as after a publication."""
+    """A run's manifest over a thousand permitted capabilities, from documents that were opened."""
     house = House()
     house.published(many(1000))
     grants = [permission("adp_orders", f"lookup_{number}") for number in range(1000)]

@@ -14,7 +14,7 @@ from anyio.from_thread import start_blocking_portal
 from mcp import Client
 
 from gateway.connectors.mcp.portal import close_sessions, sessions
-from tests.bench.measure import Row
+from tests.bench.measure import Row, in_turns
 from tests.bench.served import served
 from tests.gateway.connectors.mcp.calls import invoke
 from tests.gateway.connectors.mcp.governed import probe_world
@@ -42,15 +42,9 @@ def mcp_rows(*, quick: bool) -> Iterator[Row]:
 
 
 def _added(direct: Callable[[], object], governed: Callable[[], object], *, calls: int) -> float:
-    """Each governed call right after a direct one, so that both meet the same machine."""
-    times: tuple[list[float], list[float]] = ([], [])
-    for number in range(20 + calls):
-        for spent, ask in zip(times, (direct, governed), strict=True):
-            started = time.perf_counter()
-            ask()
-            if number >= 20:
-                spent.append(time.perf_counter() - started)
-    return (statistics.median(times[1]) - statistics.median(times[0])) * 1000
+    in_turns(direct, governed, calls=20)  # caches, connections, sessions
+    alone, ours = in_turns(direct, governed, calls=calls)
+    return (statistics.median(ours) - statistics.median(alone)) * 1000
 
 
 def _leaked(url: str, calls: int) -> int:

@@ -72,6 +72,19 @@ def _times(action: Callable[[], object], repeats: int) -> Sequence[float]:
     return spent
 
 
+def in_turns(
+    first: Callable[[], object], second: Callable[[], object], *, calls: int
+) -> tuple[list[float], list[float]]:
+    """The seconds of each call of both, one after the other so that both meet the same machine;
+    who begins alternates, since whoever comes second finds the caches as the other left them."""
+    spent: tuple[list[float], list[float]] = ([], [])
+    both = ((spent[0], first), (spent[1], second))
+    for number in range(calls):
+        for times, ask in both if number % 2 else both[::-1]:
+            times.extend(_times(ask, 1))
+    return spent
+
+
 def settle() -> None:
     """Have PostgreSQL finish with what was filled in: its vacuum and its writing out would go on
     beside what is measured next."""

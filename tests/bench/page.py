@@ -12,6 +12,7 @@ import psycopg
 
 from tests.bench.causes import missed_of
 from tests.bench.contextforge import PACKAGES
+from tests.bench.promised import missing_of, said_of
 from tests.bench.served import THREADS
 from tests.ops.environment import ROOT
 
@@ -19,8 +20,9 @@ NOTES = ROOT / "tests" / "bench" / "notes.md"  # what rows mean, written by peop
 _HEAD = """# Benchmarks
 
 Written by `make bench`; `make bench QUICK=1` takes a minute and writes only `build/bench.json`.
-Medians (p95 where the name says so) of repeats, direct and governed calls interleaved, all from one
-run on one machine: compare a row with its bars, not with another day's run.
+Medians of repeats (p95 where the name says so, means of CPU time), direct and governed calls
+interleaved, all from one run on one machine: compare a row with its bars, not with another
+day's run.
 """
 
 
@@ -37,7 +39,9 @@ def table_of(rows: Sequence[dict[str, object]]) -> str:
 
 def page_of(rows: Sequence[dict[str, object]]) -> str:
     """docs/benchmarks.md."""
-    return f"{_HEAD}\n{_where()}\n{table_of(rows)}\n{missed_of(rows)}\n{NOTES.read_text()}"
+    missing = said_of(missing_of(rows))
+    table = f"{missing}{table_of(rows)}"
+    return f"{_HEAD}\n{_where()}\n{table}\n{missed_of(rows)}\n{NOTES.read_text()}"
 
 
 def _where() -> str:

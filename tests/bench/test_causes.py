@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tests.bench.causes import NOT_KNOWN, missed_of
-from tests.bench.measure import Row
+from tests.bench.measure import Row, in_turns
+from tests.bench.promised import PROMISED, missing_of, said_of
+from tests.ops.environment import ROOT
 
 ROWS = [
     Row("added_ms", 5.0, "ms", must=6, aim=4.5).as_dict(),
@@ -24,3 +26,19 @@ def test_every_missed_aim_stands_there_with_its_cause() -> None:
 
 def test_no_missed_aim_is_said_so() -> None:
     assert "Every aim is met." in missed_of(ROWS[2:])
+
+
+def test_the_page_has_every_promised_row_and_says_which_one_was_not_measured() -> None:
+    page = (ROOT / "docs" / "benchmarks.md").read_text()
+    table = [{"name": line.split(" | ")[0].removeprefix("| ")} for line in page.splitlines()]
+    assert missing_of(table) == []
+    assert missing_of([{"name": name} for name in PROMISED[1:]]) == ["read_only_added_p50_ms"]
+    assert "`read_only_added_p50_ms`" in said_of(PROMISED[:1])
+    assert said_of([]) == ""
+
+
+def test_turns_alternate_and_every_call_is_timed() -> None:
+    order: list[str] = []
+    spent = in_turns(lambda: order.append("a"), lambda: order.append("b"), calls=4)
+    assert "".join(order) == "baabbaab"
+    assert [len(times) for times in spent] == [4, 4]

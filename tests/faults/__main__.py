@@ -38,7 +38,8 @@ def _table(rows: Sequence[Row]) -> str:
     lines += ["|---|---|---|---|---|---|---|"]
     lines += [
         f"| {row.fault} | {row.points} | {row.calls} | {row.effects} | {row.unknown} | "
-        f"{row.recovery_seconds} | {'yes' if row.ok else 'NO'} |"
+        f"{'–' if row.recovery_seconds is None else row.recovery_seconds} | "
+        f"{'yes' if row.ok else 'NO'} |"
         for row in rows
     ]
     return "\n".join(lines) + "\n"

@@ -6,7 +6,8 @@ says how a function behaves: `dawdle` writes its row and then sleeps through its
 function, in the first attempt, before and after the row is written; `break` ends the function's own
 process after it, as a connection that is reset; anything else answers at once.
 
-Each row says whether the decision stood in the database when it was written: no clock is asked.
+Each row says whether the decision stood in the database when it was written, and how many people
+had said yes to it by then: no clock is asked.
 """
 
 from __future__ import annotations
@@ -22,27 +23,15 @@ from typing import Any
 import psycopg
 
 from gateway.functions import Call, Costs, function
+from tests.faults.ledger_file import ENTRY, open_ledger
 
 LEDGER_VARIABLE, DATABASE_VARIABLE = "FAULTS_LEDGER", "FAULTS_DATABASE"
 COST_CENTS = 3
-_TABLE = (
-    "CREATE TABLE IF NOT EXISTS effects (capability TEXT, key TEXT, tool_call_id TEXT, "
-    "attempt INTEGER, is_write INTEGER, at REAL, recorded INTEGER)"
-)
 
 
 @cache
 def _ledger() -> sqlite3.Connection:
     return open_ledger(Path(os.environ[LEDGER_VARIABLE]))
-
-
-def open_ledger(path: Path) -> sqlite3.Connection:
-    """The ledger, made where there is none; a write in it survives the writer."""
-    ledger = sqlite3.connect(path, timeout=30, isolation_level=None)
-    ledger.execute("PRAGMA journal_mode=WAL")
-    ledger.execute("PRAGMA synchronous=OFF")  # a killed process loses nothing by it
-    ledger.execute(_TABLE)
-    return ledger
 
 
 def _effect(args: dict[str, Any], call: Call, *, is_write: bool = True) -> None:
@@ -62,29 +51,35 @@ def _die_at(point: str, args: dict[str, Any], call: Call) -> None:
 
 def _book(call: Call, *, is_write: bool) -> None:
     row = (call.capability_id, call.idempotency_key, call.tool_call_id, call.attempt, is_write)
-    told = (*row, time.time(), _recorded(call))
-    _ledger().execute("INSERT INTO effects VALUES (?, ?, ?, ?, ?, ?, ?)", told)
+    _ledger().execute(ENTRY, (*row, time.time(), *_on_record(call)))
 
 
-_RECORDED = (
-    "SELECT count(*) FROM gateway_toolcall call JOIN audit_decisionrow row "
-    "ON row.decision_id = call.decision_id WHERE call.tool_call_id = %s AND row.status = 'APPROVED'"
+_ON_RECORD = (
+    "SELECT call.attempts >= %s AND EXISTS (SELECT 1 FROM audit_decisionrow row "
+    "WHERE row.decision_id = call.decision_id AND row.status = 'APPROVED'), "
+    "(SELECT count(DISTINCT vote.approver_id) "
+    "FROM approvals_vote vote JOIN approvals_approvalrequest request "
+    "ON request.approval_id = vote.request_id WHERE request.subject_id = call.tool_call_id "
+    "AND request.state = 'consumed' AND vote.verdict = 'approve' AND vote.withdrawn_at IS NULL "
+    "AND vote.digest = request.digest) FROM gateway_toolcall call WHERE call.tool_call_id = %s"
 )
 
 
-def _recorded(call: Call) -> bool | None:
-    """Whether the approving row is committed by now; None where nobody can be asked."""
+def _on_record(call: Call) -> tuple[bool | None, int | None]:
+    """Whether the approving row and this attempt are committed by now, and how many votes are on
+    what the request was used up for; None where nobody can be asked."""
     url = os.environ.get(DATABASE_VARIABLE, "")
     if not url.startswith("postgresql"):
-        return None
+        return None, None
+    asked = [call.attempt, call.tool_call_id]
     for _ in range(2):  # the connection may be one that an earlier fault has cut
         try:
-            found = _database(url).execute(_RECORDED.encode(), [call.tool_call_id]).fetchone()
+            found = _database(url).execute(_ON_RECORD.encode(), asked).fetchone()
         except psycopg.Error:
             _database.cache_clear()
         else:
-            return bool(found and found[0])
-    return None
+            return (bool(found[0]), found[1]) if found else (False, 0)
+    return None, None
 
 
 @cache

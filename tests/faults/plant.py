@@ -50,7 +50,6 @@ class Plant:
     port: int = field(default_factory=free_port)
     ready: Mapping[str, Any] = field(default_factory=dict)
     approvers: Approvers | None = None
-    ledger_name: str = "ledger.sqlite3"
     clocks: WallClocks = field(init=False)
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
@@ -81,12 +80,12 @@ class Plant:
     @property
     def store(self) -> Store:
         """Its database, for reading."""
-        return Store(self.database_url)
+        return Store(self.database_url, self.folder)
 
     @property
     def ledger(self) -> Ledger:
         """What its functions really did."""
-        return Ledger(self.folder / self.ledger_name)
+        return Ledger(self.folder / "ledger.sqlite3")
 
     @property
     def caller(self) -> Caller:
@@ -183,15 +182,17 @@ class Plant:
         )
 
     def worked_off(self, *, pause: float) -> float:
-        """Wait for a long queue, however slow the machine: something has to end all the time."""
-        started = last = time.monotonic()
+        """Wait for a long queue, however slow the machine: something has to end all the time. The
+        longest time in which nothing did."""
+        last, longest = time.monotonic(), 0.0
         left = self.store.under_way()
         while left:
             time.sleep(0.2)
             before, left = left, self.store.under_way()
+            longest = max(longest, time.monotonic() - last)
             last = time.monotonic() if left < before else last
-            assert time.monotonic() - last < pause, f"nothing ended for {pause:.0f} s, {left} left"
-        return time.monotonic() - started
+            assert longest < pause, f"nothing ended for {pause:.0f} s, {left} left"
+        return longest
 
     def ended(self, *tool_call_ids: str, seconds: float = 30.0) -> None:
         """Wait until these have ended, those included that wait for people."""

@@ -26,12 +26,12 @@ class Row:
     calls: int = 0
     effects: int = 0
     unknown: int = 0
-    recovery_seconds: float = 0.0
+    recovery_seconds: float | None = None  # where there was nothing to recover
     ok: bool = True
 
     def recovered(self, seconds: float) -> None:
         """Settled again after this long, which has its limit."""
-        self.recovery_seconds = round(max(self.recovery_seconds, seconds), 1)
+        self.recovery_seconds = round(max(self.recovery_seconds or 0.0, seconds), 1)
         assert seconds <= RECOVERY_SECONDS, f"{self.fault}: settled only after {seconds:.0f} s"
 
     def settled_since(self, moment: float) -> None:

@@ -11,16 +11,20 @@ from typing import Any
 
 import psycopg
 
-from tests.faults.ledger_functions import open_ledger
+from tests.faults.ledger_file import open_ledger
 
 Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """One database by its URL; each question has a connection of its own."""
+    """One database by its URL; each question has a connection of its own.
+
+    `home` is where the installation keeps its public keys and the checkpoints outside the database.
+    """
 
     url: str
+    home: Path | None = None
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """What a SELECT finds; `%s` marks a parameter on both databases."""
@@ -70,6 +74,7 @@ class Effect:
     is_write: bool
     at: float
     recorded: bool | None  # whether the decision stood in the database by then, if it was asked
+    votes: int | None  # how many people had said yes to exactly this by then, if it was asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,6 @@ class Ledger:
 
 
 def _effect(row: Row) -> Effect:
-    capability, key, tool_call_id, attempt, is_write, at, recorded = row
+    capability, key, tool_call_id, attempt, is_write, at, recorded, votes = row
     known = None if recorded is None else bool(recorded)
-    return Effect(capability, key, tool_call_id, attempt, bool(is_write), at, known)
+    return Effect(capability, key, tool_call_id, attempt, bool(is_write), at, known, votes)

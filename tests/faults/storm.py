@@ -6,9 +6,11 @@ import random
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from tests.faults.caller import Caller, Unanswered
+from tests.faults.caller import CALLS, Answer, Caller, Unanswered
+from tests.faults.invariants import ENDS
 from tests.faults.ledger_manifests import (
     POST,
     POST_BLINDLY,
@@ -20,10 +22,11 @@ from tests.faults.ledger_manifests import (
 from tests.faults.plant import SEALERS, Plant
 
 CALLS_PER_RUN = 150  # below the run's own budget of 200
-REPEATED, STALLED = 0.25, 0.15  # of all calls, and of the new ones among them
-# Out of ten new calls.
+REPEATED = 0.25  # of all calls
+STALLED_EVERY, CANCELLED_EVERY = 6, 20  # of the new ones: an eighth and a twenty-fifth of all
 CROWDED = 200  # so many calls under way: callers read and repeat until the workers catch up
 STALLING = (POST_SOON, POST_BLINDLY_SOON)
+# Out of ten new calls.
 MIXTURE = (READ, READ, READ, READ, POST, POST, POST_BLINDLY, POST_BLINDLY, POST, REPORT)
 
 
@@ -35,6 +38,7 @@ class Wish:
     capability_id: str
     key: str
     text: str = "quick"
+    changes_its_mind: bool = False
 
 
 @dataclass(slots=True)
@@ -48,17 +52,26 @@ class Tally:
     unanswered: int = 0
     kills: int = 0
     answered: dict[str, str] = field(default_factory=dict)
+    ended: dict[str, str] = field(default_factory=dict)  # what was told of each end
+    cancelled: set[str] = field(default_factory=set)
     contradictions: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
-    def note(self, wish: Wish, status: int, tool_call_id: str | None) -> None:
-        """An answer; the same key must never be told another id."""
-        self.statuses[status] += 1
+    def note(self, wish: Wish, answer: Answer) -> None:
+        """The same key must never be told another id, nor of another end."""
+        self.statuses[answer.status] += 1
+        tool_call_id = answer.body["tool_call_id"]
         if tool_call_id is None:
             return
         first = self.answered.setdefault(wish.key, tool_call_id)
         if first != tool_call_id:
             self.contradictions.append(f"{wish.key}: {first} and {tool_call_id}")
+        self.note_end(tool_call_id, str(answer.body["status"]))
+
+    def note_end(self, tool_call_id: str, status: str) -> None:
+        """What ended once has ended so for good."""
+        if status in ENDS and self.ended.setdefault(tool_call_id, status) != status:
+            self.contradictions.append(f"{tool_call_id}: {self.ended[tool_call_id]} and {status}")
 
 
 class Storm:
@@ -102,7 +115,19 @@ class Storm:
                     self.tally.unanswered += 1
                 continue
             with self._lock:
-                self.tally.note(wish, answer.status, answer.body["tool_call_id"])
+                self.tally.note(wish, answer)
+            if wish.changes_its_mind and answer.status == 202:
+                self._cancel(caller, str(answer.body["tool_call_id"]))
+
+    def _cancel(self, caller: Caller, tool_call_id: str) -> None:
+        """While workers are about to take it; whoever is told that it is off may rely on it."""
+        with suppress(Unanswered):
+            asked = {"reason": "Not wanted any more."}
+            answer = caller.post(f"{CALLS}/{tool_call_id}/cancel", asked)
+            if answer.status == 200 and answer.body["status"] == "cancelled":
+                with self._lock:
+                    self.tally.cancelled.add(tool_call_id)
+                    self.tally.note_end(tool_call_id, "cancelled")
 
     def _drawn(self, caller: Caller) -> Wish | None:
         """A new wish, or one that somebody had already; None when the storm is over."""
@@ -119,10 +144,13 @@ class Storm:
             return self._made[-1]
 
     def _new_wish(self, key: str) -> Wish:
-        """One in seven stalls: it is done, but nobody hears of it in time."""
-        if self._chance.random() < STALLED:
+        """Some stall: they are done, but nobody hears of it in time. Some are called off again."""
+        number = len(self._made)
+        if number % STALLED_EVERY == 0:
             self.tally.stalls += 1
             return Wish(self._run_id, self._chance.choice(STALLING), key, "dawdle")
+        if number % CANCELLED_EVERY == 1:
+            return Wish(self._run_id, POST_BLINDLY, key, changes_its_mind=True)
         crowded = self._under_way > CROWDED
         return Wish(self._run_id, READ if crowded else self._chance.choice(MIXTURE), key)
 

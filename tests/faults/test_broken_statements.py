@@ -23,7 +23,8 @@ from gateway.sweep import sweep_calls
 from gateway.worker import work_on
 from tests.faults.breaking import Break, Way, broken
 from tests.faults.invariants import check_invariants
-from tests.faults.ledger_functions import LEDGER_VARIABLE, open_ledger
+from tests.faults.ledger_file import open_ledger
+from tests.faults.ledger_functions import LEDGER_VARIABLE
 from tests.faults.ledger_manifests import POST, POST_BLINDLY, READ, ledger, ledger_pack
 from tests.faults.store import Ledger, Store
 from tests.gateway.world import GatewayWorld

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import psycopg
@@ -14,6 +15,7 @@ from tests.faults.results import Results
 from tests.faults.trouble import Trouble
 
 TEN_MINUTES = 600
+WAYS = (1, -1) if os.environ.get("CONTEXTOS_FAULTS_LONG") else (1,)
 WRITES = 12
 _SOON = (
     "UPDATE approvals_approvalrequest SET expires_at = now() + interval '9 minutes' "
@@ -31,21 +33,22 @@ def clocks(plant: Plant) -> Iterator[Plant]:
 
 
 @pytest.mark.proves("C9", "C12", "E1", "E2")
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: "web fast" if way > 0 else "web slow")
 def test_processes_whose_clocks_are_twenty_minutes_apart_double_nothing(
-    clocks: Plant, results: Results
+    clocks: Plant, results: Results, way: int
 ) -> None:
     plant = clocks
     with results.of("Clocks ten minutes fast and slow", plant) as row:
         plant.start_worker("worker-2")
         try:
-            met = Trouble(plant, "apart")
+            met = Trouble(plant, f"apart{way}")
             met.begin_writes(text="pause 2")
             told = {"web": 1, "worker": -1, "worker-2": 1, "sealer-1": -1, "sealer-2": 1}
             for process, direction in told.items():
-                plant.clocks.set(process, ahead=direction * TEN_MINUTES)
+                plant.clocks.set(process, ahead=way * direction * TEN_MINUTES)
             for number in range(WRITES):
                 capability = (POST, POST_BLINDLY)[number % 2]
-                assert met.propose(capability, f"apart-{number}", "pause 0.3") == 202
+                assert met.propose(capability, f"apart{way}-{number}", "pause 0.3") == 202
             met.recover(row)
         finally:
             plant.kill("worker-2")
