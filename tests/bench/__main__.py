@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -65,7 +66,9 @@ def _measured(wanted: Collection[str], *, quick: bool) -> list[dict[str, object]
     from django.test.utils import setup_test_environment
 
     setup_test_environment()
-    connection.creation.create_test_db(verbosity=0, autoclobber=True)
+    gc.disable()  # migrations make models by the thousand, none of them garbage: 8 s instead of 7
+    connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
+    gc.enable()
     try:
         return [
             row.as_dict()

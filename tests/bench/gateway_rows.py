@@ -50,7 +50,7 @@ def gateway_rows(*, quick: bool) -> Iterator[Row]:
         yield Row("errors", gateway.errors, "answers", must=0, aim=0)
     yield Row(
         "insert_cost_ratio",
-        insert_cost_ratio(world, full=10_000 if quick else 1_000_000, calls=400 if quick else 1600),
+        insert_cost_ratio(world, full=10_000 if quick else 1_000_000, calls=200 if quick else 1600),
         "x",
         must=1.2,
         aim=1.1,
