@@ -21,7 +21,7 @@ setup: ## Create .venv and install the locked dependencies (re-used while the lo
 	@$(PYTHON) scripts/bootstrap.py
 
 run: setup ## Start the product with demo data; prints address and sign-ins (Ctrl-C stops)
-	@$(PY) manage.py demo --port "$(PORT)" --data-dir $(DATA_DIR) --ready-file $(READY_FILE)
+	@exec $(PY) manage.py demo --port "$(PORT)" --data-dir $(DATA_DIR) --ready-file $(READY_FILE)
 
 test: test-pg test-sqlite ## Whole suite on PostgreSQL and Redis, then a fast pass on SQLite
 
