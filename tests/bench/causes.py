@@ -16,11 +16,12 @@ _CORES = (
     "commits, some fifteen rows) and 0.5 of runner and load tool."
 )
 _THE_HOUR = (
-    "The machine at this hour: the same code gave {} in a whole run where a probe cost 0.305 ms."
+    "The machine at this hour: nearly the same code gave {} in a whole run where a probe cost "
+    "0.337 ms."
 )
 CAUSES: Mapping[str, str] = {
     "manifest_compile_1000_ms": _THE_HOUR.format("3.1 ms"),
-    "export_jsonl_rows_per_s": _THE_HOUR.format("116 k"),
+    "export_jsonl_rows_per_s": _THE_HOUR.format("123 k"),
     "read_only_added_p50_ms": "Two commits wait for the disk, about 1 ms each; the rest is CPU "
     "time, see `gateway_cpu_ms_per_call`.",
     "gateway_cpu_ms_per_call": _PYTHON,
@@ -30,7 +31,7 @@ CAUSES: Mapping[str, str] = {
     "throughput_32_per_s": _CORES,
     "mcp_added_p50_ms": "Beside what every read costs: the hop to the one event loop and back, a "
     "signed word to the server, and the SDK's own work, as many calls of functions again. "
-    + _THE_HOUR.format("4.1 ms"),
+    + _THE_HOUR.format("3.6 ms"),
     "contextforge_cpu_ratio_rest": "Each of our calls writes two records, five encrypted values "
     "and a call, theirs none; ours counts the runner in which our function asks the far side.",
     "contextforge_cpu_ratio_mcp": "As for REST; the SDK's work on the session is the same in both.",
