@@ -225,6 +225,25 @@ def test_a_text_that_can_not_be_read_stays_with_the_reason(house: GateHouse) -> 
     assert not GateVersion.objects.exists()
 
 
+def test_a_fault_in_the_json_of_a_gate_is_shown_on_its_line(house: GateHouse) -> None:
+    broken = '{\n  "gate_id": "GATE_PAYOUTS",\n  "title" 2\n}'
+    sent = {"view": "json", "action": "check", "document": broken}
+    author = house.browser("author")
+    shown = text_of(author.post(page("gateversion_new"), sent))
+    assert "Line 3, column" in shown
+    report = author.post(page("gateversion_check"), sent).json()
+    assert report["fault"]["line"] == 3
+
+
+def test_findings_in_the_json_of_a_gate_name_their_line(house: GateHouse) -> None:
+    draft = house.gate_draft(gate_id="GATE_PAYOUTS")
+    text = orjson.dumps({"version": "1.0.0", "stages": [], "owner_role": "x"}).decode()
+    sent = {"view": "json", "action": "check", "document": text, "digest": draft.digest}
+    answer = house.browser("author").post(gate_page(draft, "edit"), sent)
+    assert {row["line"] for row in answer.context["rows"]} == {"1"}
+    assert not any("field" in row for row in answer.context["rows"])
+
+
 def test_an_edit_over_somebody_elses_is_refused_and_kept_on_the_page(house: GateHouse) -> None:
     draft = house.gate_draft(gate_id="GATE_PAYOUTS")
     admin = house.browser("admin")
