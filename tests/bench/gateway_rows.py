@@ -44,9 +44,9 @@ def gateway_rows(*, quick: bool) -> Iterator[Row]:
     """Every row of the gateway; quick runs call less often."""
     world = GatewayWorld()
     with served(world) as gateway:
-        yield from _added_rows(gateway, calls=250 if quick else 2000)
+        yield from _added_rows(gateway, calls=200 if quick else 2000)
         for threads in (8, 32):
-            yield _throughput_row(gateway, threads, seconds=3.0 if quick else 15.0)
+            yield _throughput_row(gateway, threads, seconds=2.1 if quick else 15.0)
         yield Row("errors", gateway.errors, "answers", must=0, aim=0)
     yield Row(
         "insert_cost_ratio",

@@ -38,7 +38,7 @@ def log_rows(*, quick: bool) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         places = {"CHECKPOINTS_DIR": Path(folder) / "outside", "KEYS_DIR": Path(folder) / "keys"}
         with override_settings(**places):
-            yield _sealing_row(30_000 if quick else 1_000_000)
+            yield _sealing_row(20_000 if quick else 1_000_000)
             yield _proof_row(repeats=60 if quick else 300)
             records, checks = (_QUICK_RECORDS, 3) if quick else (200_000, 5)
             yield _verify_row(records, places["CHECKPOINTS_DIR"], checks=checks)

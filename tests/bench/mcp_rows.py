@@ -31,13 +31,13 @@ def mcp_rows(*, quick: bool) -> Iterator[Row]:
         with served(probe_world(url)) as gateway, _direct(url) as direct:
             gateway.environment = "development"
             gateway.asked = {"capability_id": "probe.say", "args": TEXT}
-            added = _added(direct, gateway.lookup, calls=200 if quick else 2000)
+            added = _added(direct, gateway.lookup, calls=160 if quick else 2000)
             errors = gateway.errors
         if errors:
             raise RuntimeError(f"{errors} governed reads failed")
         yield Row("mcp_added_p50_ms", added, "ms", must=8, aim=5)
         yield Row(
-            "mcp_leaked_descriptors", _leaked(url, 200 if quick else 10_000), "fds", must=3, aim=0
+            "mcp_leaked_descriptors", _leaked(url, 100 if quick else 10_000), "fds", must=3, aim=0
         )
 
 
