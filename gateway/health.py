@@ -140,12 +140,16 @@ def latest_calls(tenant_id: str) -> list[Seen]:
     ]
 
 
+# What people refused or called off says nothing of the adapter.
+_ITS_OWN = (CallState.FAILED, CallState.UNKNOWN_OUTCOME)
+
+
 def figures_of(calls: Sequence[Seen]) -> Figures:
     """Counts and percentiles."""
     if not calls:
         return Figures()
     times = sorted(c.milliseconds for c in calls if c.milliseconds is not None and c.state == "ok")
-    codes = Counter(c.error_code for c in calls if c.error_code)
+    codes = Counter(c.error_code for c in calls if c.error_code and c.state in _ITS_OWN)
     return Figures(
         calls=len(calls),
         failed=sum(c.state == CallState.FAILED for c in calls),

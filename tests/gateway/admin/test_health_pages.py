@@ -71,6 +71,15 @@ def test_an_open_breaker_stands_first_and_an_operator_closes_it_with_a_reason(
     assert "closed already" in late.text
 
 
+def test_what_people_refused_is_no_error_of_the_adapter() -> None:
+    def seen(state: str, code: str) -> Seen:
+        return Seen("adp_orders", "orders.lookup", state, code, None, timezone.now())
+
+    refused = [seen("rejected", "approval.rejected")] * 3 + [seen("cancelled", "call.cancelled")]
+    figures = figures_of([*refused, seen("failed", "function.timeout")])
+    assert list(figures.codes) == [("function.timeout", 1)]
+
+
 def test_the_front_page_and_the_menu_say_that_an_adapter_rests(world: GatewayWorld) -> None:
     browser = visitor(world, "operator")
     assert "Adapters at rest" not in browser.get("/admin/").text
